@@ -1,0 +1,37 @@
+# Two commands matter: `make release` and `make test`. Both set up what they need.
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin/python -m
+CITY = $(if $(SETTINGS),--settings $(SETTINGS)) $(if $(WEEK),--week $(WEEK))
+
+.PHONY: release check ui test lint bench clean
+
+release: $(VENV)/ready  ## one week, from records to everything derived from them [SETTINGS=my.toml] [WEEK=2007-09-10]
+	@$(RUN) density_assets release $(CITY)
+
+check: $(VENV)/ready  ## say what a city's own files hold, without running anything [SETTINGS=my.toml] [WEEK=…]
+	@$(RUN) density_assets check $(CITY)
+
+ui: $(VENV)/ready  ## Dagster web UI on this machine [SETTINGS=my.toml] [PORT=3000]
+	@$(RUN) density_assets ui $(if $(SETTINGS),--settings $(SETTINGS)) $(if $(PORT),--port $(PORT))
+
+test: lint  ## everything that must hold
+	$(RUN) pytest -n 2
+
+lint: $(VENV)/ready  ## style and types
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+
+bench: $(VENV)/ready  ## cost of each step, as ratios in one run; see docs/performance.md
+	@$(RUN) bench
+
+clean:  ## forget the environment, keep the data
+	rm -rf $(VENV)
+
+$(VENV)/ready: pyproject.toml constraints.txt
+	@echo "setting up $(VENV) (once)"
+	@$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), f"Python 3.11 or newer is needed, this is {sys.version}"'
+	@$(PYTHON) -m venv $(VENV)
+	@$(VENV)/bin/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@

@@ -1,0 +1,29 @@
+-- Raw records as events of the week: the hour read off the city's wall clock, the antenna mapped to its site,
+-- and a reason where a record cannot be used. Clocks are folded and antennas mapped before anything is
+-- deduplicated; the other order would let one person count more often than the bound allows.
+with placed as (
+  select
+    record_user,
+    record_tower,
+    cast(floor((
+      case
+        when moment < $change then moment + $before
+        when moment >= $change then moment + $after
+        else wall_clock
+      end - $monday
+    ) / 3600) as bigint) as hour
+  from records
+)
+select
+  record_user as user_id,                                               -- the subscriber identifier of the record
+  cast(md5_number(cast(record_user as varchar)) % 2147483579 as bigint) as user_key, -- a number made of user_id alone
+  hour,                                                                 -- hour of the week on the city's clocks
+  antennas.tower_id as tower_id,                                        -- the site the antenna belongs to
+  case
+    when coalesce(cast(record_user as varchar), '') = '' then 'no user'
+    when hour is null then 'time not readable'
+    when hour < 0 or hour > 167 then 'outside the week'
+    when antennas.tower_id is null then 'unknown tower'
+  end as rejection                                                      -- why the record is not used, empty if it is
+from placed
+left join antennas on antennas.antenna_id = placed.record_tower

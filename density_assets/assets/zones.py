@@ -1,0 +1,195 @@
+"""What every asset has in common, derived in one place: zone, group, owners, schema, pictures, data version.
+
+An asset is then its docstring and its lines of work. It returns `Made`: a table, and pictures and facts about
+it. For public and released tables these are shown in the UI. For confidential ones they are shown only if the
+city is synthetic; otherwise they become files in the confidential folder, because whoever opens the UI reads
+what is shown there.
+"""
+
+import base64
+import functools
+import hashlib
+import inspect
+import json
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import date
+from enum import StrEnum
+from typing import Any
+
+import dagster as dg
+import polars as pl
+
+from density_assets.partitions import WEEKS
+from density_assets.settings import Settings
+from resources.models import Model
+from resources.store import Store, fingerprint, private_files
+
+# Data versions are what auditors follow; Dagster calls their parameter beta and says so on every run.
+warnings.filterwarnings("ignore", category=dg.BetaWarning, message=".*data_version.*")
+
+
+class Zone(StrEnum):
+    """Who may read a table."""
+
+    PUBLIC = "public"  # geometry: free for everybody
+    CONFIDENTIAL = "confidential"  # touches personal data
+    MECHANISM = "mechanism"  # the doors
+    RELEASE = "release"  # safe to hand out
+    EVALUATION = "evaluation"  # compares with the truth: confidential
+
+
+GROUPS = {
+    Zone.PUBLIC: "1_public",
+    Zone.CONFIDENTIAL: "2_confidential",
+    Zone.MECHANISM: "3_mechanisms",
+    Zone.RELEASE: "4_release",
+    Zone.EVALUATION: "5_evaluation",
+}
+OWNERS = {
+    Zone.PUBLIC: "team:geography",
+    Zone.CONFIDENTIAL: "team:data-protection",
+    Zone.MECHANISM: "team:data-protection",
+    Zone.RELEASE: "team:publication",
+    Zone.EVALUATION: "team:data-protection",
+}
+
+
+@dataclass(frozen=True)
+class Column:
+    """What a column says and which columns (`asset.column`) it is computed from."""
+
+    description: str
+    origins: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        return f"{self.description} ← {', '.join(self.origins)}" if self.origins else self.description
+
+
+def column(description: str, *origins: str) -> Column:
+    """A column and where it comes from."""
+    return Column(description, origins)
+
+
+def model_columns(model: Model) -> dict[str, Column]:
+    """The columns of a SQL model; a pure count comes from the rows of what the model reads."""
+    rows = tuple(f"rows of {table}" for table in model.reads if table != "hours")
+    return {
+        name: Column(text, tuple(f"{t}.{c}" for t, c in model.origins[name]) or rows)
+        for name, text in model.columns.items()
+    }
+
+
+@dataclass(frozen=True)
+class Made:
+    """What an asset made: its table (none if it is stored already), pictures (PNG or SVG) and facts."""
+
+    table: pl.DataFrame | None
+    pictures: dict[str, bytes] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+def asset(
+    zone: Zone,
+    columns: dict[str, Column],
+    *,
+    table: str | None = None,
+    deps: tuple[str, ...] = (),
+    kinds: tuple[str, ...] = ("python", "duckdb"),
+    code_version: str = "1",
+) -> Callable[[Callable[..., Made]], dg.AssetsDefinition]:
+    """Turn a function that returns `Made` into an asset of a zone.
+
+    table: the name of its table where it differs from the function's.
+    deps: upstream assets that are read by SQL rather than passed as arguments.
+    """
+
+    def decorate(function: Callable[..., Made]) -> dg.AssetsDefinition:
+        name = function.__name__
+        weekly = zone is not Zone.PUBLIC
+
+        @functools.wraps(function)
+        def run(context: dg.AssetExecutionContext, **inputs: Any) -> dg.Output[pl.DataFrame | None]:
+            made = function(context, **inputs)
+            settings, store = context.resources.settings, context.resources.store
+            week = date.fromisoformat(context.partition_key) if weekly else None
+            metadata: dict[str, Any] = {
+                "dagster/column_schema": _schema(columns),
+                "dagster/column_lineage": _lineage(columns),
+            }
+            metadata |= _shown(made, name, zone, week, settings, store)
+            version = dg.DataVersion(_data_version(made, table or name, week, store))
+            _refuse_other_columns(name, made.table, columns)
+            return dg.Output(made.table, metadata=metadata, data_version=version)
+
+        # Dagster reads inputs off the signature; what it gets back is decided here, not by the function.
+        signature = inspect.signature(function).replace(return_annotation=inspect.Signature.empty)
+        run.__signature__ = signature  # type: ignore[attr-defined]  # read by inspect, unknown to typing
+        run.__annotations__ = {name: kind for name, kind in function.__annotations__.items() if name != "return"}
+        return dg.asset(
+            name=name,
+            description=function.__doc__,
+            group_name=GROUPS[zone],
+            owners=[OWNERS[zone]],
+            tags={"zone": zone.value},
+            kinds=set(kinds),
+            code_version=code_version,
+            metadata={"zone": zone.value, "table": table or name},
+            partitions_def=WEEKS if weekly else None,
+            deps=list(deps),
+            io_manager_key="tables",
+            required_resource_keys={"settings", "store", "engine"},
+        )(run)
+
+    return decorate
+
+
+def sql_version(model: Model) -> str:
+    """The code version of an asset that a model describes: it changes with the SQL."""
+    return hashlib.sha256(model.sql.encode()).hexdigest()[:12]
+
+
+def _schema(columns: dict[str, Column]) -> dg.TableSchema:
+    return dg.TableSchema([dg.TableColumn(name, description=it.text) for name, it in columns.items()])
+
+
+def _lineage(columns: dict[str, Column]) -> dg.TableColumnLineage:
+    def dep(origin: str) -> dg.TableColumnDep:
+        upstream, name = origin.split(".", 1)
+        return dg.TableColumnDep(asset_key=upstream, column_name=name)
+
+    named = {name: [o for o in it.origins if "." in o] for name, it in columns.items()}
+    return dg.TableColumnLineage({name: [dep(o) for o in origins] for name, origins in named.items()})
+
+
+def _data_version(made: Made, table: str, week: date | None, store: Store) -> str:
+    if week is None:
+        assert made.table is not None  # public tables are small and passed as values
+        return fingerprint(made.table)
+    if made.table is None:
+        return store.week_fingerprint(table, week)
+    return store.keyed(fingerprint(made.table))
+
+
+def _shown(made: Made, name: str, zone: Zone, week: date | None, settings: Settings, store: Store) -> dict[str, Any]:
+    if zone in (Zone.PUBLIC, Zone.RELEASE) or settings.city.synthetic:
+        return {**made.facts, **{title: _inline(picture) for title, picture in made.pictures.items()}}
+    folder = store.confidential / "about" / name
+    with private_files():
+        folder.mkdir(parents=True, exist_ok=True)
+        for title, picture in made.pictures.items():
+            (folder / f"{week}_{title}.png").write_bytes(picture)
+        if made.facts:
+            (folder / f"{week}.json").write_text(json.dumps(made.facts, indent=2))
+    return {"details": f"confidential/about/{name}/{week}*" if made.pictures or made.facts else "none"}
+
+
+def _inline(picture: bytes) -> dg.MetadataValue[Any]:
+    return dg.MetadataValue.md(f"![picture](data:image/png;base64,{base64.b64encode(picture).decode()})")
+
+
+def _refuse_other_columns(name: str, frame: pl.DataFrame | None, columns: dict[str, Column]) -> None:
+    if frame is not None and frame.columns != list(columns):
+        raise ValueError(f"{name} must have the columns {list(columns)} it declares, got {frame.columns}")

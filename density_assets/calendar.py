@@ -1,0 +1,81 @@
+"""Weeks as people live them: Monday 00:00 to Sunday 24:00 on the city's own clocks.
+
+An hour of the week is read off the wall clock, so a week always has 168 slots. When clocks go back, the
+repeated hour folds into one slot; when they go forward, the skipped slot stays empty. Both are facts of the
+calendar, known beforehand, and reported with the week.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from itertools import pairwise
+from zoneinfo import ZoneInfo
+
+from density_assets.errors import BadInput
+
+HOURS = 168
+
+
+@dataclass(frozen=True)
+class WeekClock:
+    """How moments of one week become hours 0..167.
+
+    monday: seconds from 1970 to Monday 00:00, both read as wall-clock time without a zone.
+    change: the moment (seconds of UTC) at which the offset changes; offsets are equal in ordinary weeks.
+    before, after: what to add to UTC to get local time, in seconds.
+    """
+
+    week: date
+    monday: int
+    change: int
+    before: int
+    after: int
+
+    @property
+    def repeated(self) -> range:
+        """Hours that happen twice."""
+        return self._affected(self.before, self.after)
+
+    @property
+    def missing(self) -> range:
+        """Hours that do not happen."""
+        return self._affected(self.after, self.before)
+
+    def _affected(self, larger: int, smaller: int) -> range:
+        first, last = ((self.change + offset - self.monday) // 3600 for offset in (smaller, larger))
+        return range(first, last)
+
+    def hour(self, moment: float) -> int:
+        """Hour of the week of a moment (seconds of UTC); outside 0..167 it is another week's."""
+        return int((moment + (self.before if moment < self.change else self.after) - self.monday) // 3600)
+
+
+def parse_week(text: str) -> date:
+    """The Monday a week is named after."""
+    try:
+        week = date.fromisoformat(text)
+    except ValueError:
+        raise BadInput(f"a week is named by its Monday, as 2007-09-10; got {text!r}") from None
+    if week.weekday() != 0:
+        monday = week - timedelta(days=week.weekday())
+        raise BadInput(f"a week is named by its Monday; {text} is a {week:%A}, its Monday is {monday}")
+    return week
+
+
+def week_clock(week: date, zone: ZoneInfo) -> WeekClock:
+    """The clock of the week that starts on `week`, a Monday."""
+    monday = datetime.combine(week, time(), UTC)
+    start = datetime.combine(week, time(), zone).astimezone(UTC)
+    end = datetime.combine(week + timedelta(days=7), time(), zone).astimezone(UTC)
+    offsets = [_offset(moment, zone) for moment in (start, end)]
+    steps = [start + timedelta(minutes=15 * i) for i in range(int((end - start) / timedelta(minutes=15)) + 1)]
+    changes = [b for a, b in pairwise(steps) if _offset(a, zone) != _offset(b, zone)]
+    if len(changes) > 1:
+        raise BadInput(f"{zone.key} changes its clocks {len(changes)} times in the week of {week}: not supported")
+    change = changes[0] if changes else end
+    return WeekClock(week, int(monday.timestamp()), int(change.timestamp()), *offsets)
+
+
+def _offset(moment: datetime, zone: ZoneInfo) -> int:
+    offset = moment.astimezone(zone).utcoffset()
+    assert offset is not None  # a ZoneInfo always has one
+    return int(offset.total_seconds())

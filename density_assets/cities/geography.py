@@ -1,0 +1,65 @@
+"""The public geography of a city: its cells and its tower sites, in one metric coordinate system.
+
+Only values live here; reading them from files is `cells.py` and `towers.py`, inventing them is `embedded.py`.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The areas a release speaks of: valid, disjoint polygons in a metric coordinate system.
+
+    ids: one identifier per cell, unique, in the order of the input file.
+    polygons: shapely polygons or multipolygons, same order.
+    crs: the metric coordinate system, as text pyproj understands.
+    """
+
+    ids: NDArray[np.object_]
+    polygons: NDArray[np.object_]
+    crs: str
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @cached_property
+    def city(self) -> Any:
+        """The union of all cells."""
+        return shapely.union_all(self.polygons)
+
+    @cached_property
+    def areas(self) -> NDArray[np.float64]:
+        """Area of each cell in square metres."""
+        return np.asarray(shapely.area(self.polygons), dtype=np.float64)
+
+    @cached_property
+    def centroids(self) -> NDArray[np.float64]:
+        """Centroid of each cell, shape (cells, 2), in metres."""
+        return np.asarray(shapely.get_coordinates(shapely.centroid(self.polygons)), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Towers:
+    """Tower sites: the distinct points of the antenna list that lie inside the city.
+
+    ids: the identifier of each site (integers when the list has none or numbers them, else text).
+    xy: positions, shape (sites, 2), in the cells' coordinate system.
+    antennas: every identifier a record may carry and the position in `ids` of its site;
+        antennas that share a point share a site, antennas outside the city are absent.
+    merged, outside: how many antennas were merged into another's site or dropped, for the log.
+    """
+
+    ids: NDArray[Any]
+    xy: NDArray[np.float64]
+    antennas: dict[Any, int]
+    merged: int = 0
+    outside: int = 0
+
+    def __len__(self) -> int:
+        return len(self.ids)

@@ -1,0 +1,78 @@
+"""Overlaps of tower cells and the city's cells, and the areal interpolation they define."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+# Pieces this small come from rounding where borders almost coincide. They are dropped everywhere, cover
+# included: a piece in one matrix and not in the other would break the identity of `cover_mapping`.
+SLIVER_M2 = 1.0
+NAMED_AT_MOST = 5
+
+
+@dataclass(frozen=True)
+class Overlaps:
+    """Every piece (tower cell ∩ cell) larger than a sliver, sorted by tower, then cell.
+
+    tower, cell: positions of the two sides of each piece.
+    area: area of each piece in square metres.
+    towers, cells: how many there are of each, with or without pieces.
+    """
+
+    tower: NDArray[np.int32]
+    cell: NDArray[np.int32]
+    area: NDArray[np.float64]
+    towers: int
+    cells: int
+
+    def __len__(self) -> int:
+        return len(self.area)
+
+    @cached_property
+    def share(self) -> NDArray[np.float64]:
+        """Part of the tower cell's kept area that lies in the piece; sums to 1 over each tower."""
+        kept = np.bincount(self.tower, weights=self.area, minlength=self.towers)
+        return self.area / kept[self.tower]
+
+
+def overlaps(tower_polygons: NDArray[np.object_], cell_polygons: NDArray[np.object_]) -> Overlaps:
+    """Intersect the tower cells with the cells and keep the pieces larger than SLIVER_M2."""
+    tower, cell = shapely.STRtree(cell_polygons).query(tower_polygons, predicate="intersects")
+    area = shapely.area(shapely.intersection(tower_polygons[tower], cell_polygons[cell]))
+    kept = np.flatnonzero(area > SLIVER_M2)
+    kept = kept[np.lexsort((cell[kept], tower[kept]))]
+    _refuse_towers_without_pieces(tower[kept], len(tower_polygons))
+    return Overlaps(
+        tower=tower[kept].astype(np.int32),
+        cell=cell[kept].astype(np.int32),
+        area=np.asarray(area[kept], dtype=np.float64),
+        towers=len(tower_polygons),
+        cells=len(cell_polygons),
+    )
+
+
+def interpolation(pieces: Overlaps) -> csr_array[np.float64, tuple[int, int]]:
+    """The matrix W, shape (cells, towers): cell series = W @ tower series.
+
+    X^L_t = Σ_i X^{T_i}_t · area(T_i ∩ L) / area(T_i)    (Acs & Castelluccia 2014, Formula 1)
+
+    Columns sum to 1: areal interpolation moves visits between shapes and never creates any.
+    """
+    return csr_array((pieces.share, (pieces.cell, pieces.tower)), shape=(pieces.cells, pieces.towers))
+
+
+def _refuse_towers_without_pieces(tower: NDArray[np.int64], towers: int) -> None:
+    """The visits of a tower that overlaps no cell would vanish from every series."""
+    lost = np.setdiff1d(np.arange(towers), tower)
+    if len(lost) == 0:
+        return
+    named = ", ".join(map(str, lost[:NAMED_AT_MOST])) + (", ..." if len(lost) > NAMED_AT_MOST else "")
+    raise ValueError(
+        f"every tower cell must overlap some cell by more than {SLIVER_M2:g} m², "
+        f"got {len(lost)} of {towers} that do not (positions {named}); "
+        "remove these towers or merge them with their neighbours"
+    )

@@ -1,0 +1,28 @@
+"""Weekly series as tables (one row per place and hour) and as matrices (places x 168)."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from density_assets.calendar import HOURS
+
+
+def matrix(table: pl.DataFrame, places: pl.Series, column: str) -> NDArray[Any]:
+    """One column as a matrix whose rows follow the order of `places`.
+
+    The table must be dense: every place with all 168 hours, and no other place.
+    """
+    if len(table) != len(places) * HOURS:
+        raise ValueError(f"a series must have {len(places)} x {HOURS} rows, got {len(table)}: materialise it again")
+    order = pl.DataFrame({places.name: places, "_row": np.arange(len(places))})
+    placed = table.join(order, on=places.name, how="inner").sort("_row", "hour")
+    return placed[column].to_numpy().reshape(len(places), HOURS)
+
+
+def table(places: pl.DataFrame, **columns: NDArray[np.float64]) -> pl.DataFrame:
+    """Matrices as one table: the columns of `places` repeated for each hour, then one column per matrix."""
+    rows = np.repeat(np.arange(len(places)), HOURS)
+    hours = np.tile(np.arange(HOURS, dtype=np.int64), len(places))
+    return places[rows].with_columns(hour=hours, **{name: m.reshape(-1) for name, m in columns.items()})

@@ -1,0 +1,113 @@
+"""Runs the models of `dbt_like_sql/` next to the data, within bounded memory.
+
+Everything computed from visits is computed per user first, so it can be computed for one set of users after
+another: exactly the same result, a fraction of the memory. Visit files are sorted by user key, hence a bucket
+of users is a range of keys, and Parquet statistics let each bucket read its own part of the file only.
+"""
+
+from collections.abc import Callable, Iterator
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+from duckdb import ColumnExpression, ConstantExpression
+
+from density_assets.calendar import HOURS
+from density_assets.settings import EngineSettings
+from resources.models import Model, model
+from resources.store import Store, private_files
+
+PER_USER = ("visits", "truncated_visits")  # tables with a row per visit, sorted by user_key
+KEYS = 2_147_483_579  # user keys are below this prime, see truncated_visits.sql
+
+Report = Callable[[str], None]
+
+
+class SqlEngine:
+    """DuckDB over the tables of one city."""
+
+    def __init__(self, store: Store, settings: EngineSettings) -> None:
+        self._store = store
+        self._settings = settings
+
+    def connect(self) -> duckdb.DuckDBPyConnection:
+        """A database in memory that spills into the confidential folder only."""
+        connection = duckdb.connect()
+        connection.execute("set threads = $n", {"n": self._settings.threads})
+        connection.execute("set memory_limit = $m", {"m": self._settings.memory})
+        connection.execute("set temp_directory = $d", {"d": str(self._store.confidential / "spill")})
+        connection.execute("set preserve_insertion_order = false")
+        return connection
+
+    def materialise(self, name: str, week: date, parameters: dict[str, Any], report: Report) -> None:
+        """Replace a week of the table that a model describes."""
+        wanted = model(name)
+        with private_files(), self.connect() as connection, self._store.writing_week(name, week) as writer:
+            self._offer_small_tables(connection, wanted, week)
+            parts = self._parts(connection, wanted, week, parameters, report)
+            for rows in [_added_up(wanted, parts)] if wanted.summed else parts:
+                writer.write(rows)
+
+    def _parts(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        wanted: Model,
+        week: date,
+        parameters: dict[str, Any],
+        report: Report,
+    ) -> Iterator[pa.Table]:
+        big = [table for table in wanted.reads if table in PER_USER]
+        ranges = buckets(self._store.week_file("visits", week), self._settings.rows_per_bucket)
+        for done, (above, upto) in enumerate(ranges, start=1):
+            for table in big:
+                key = ColumnExpression("user_key")
+                mine = (key > ConstantExpression(above)) & (key <= ConstantExpression(upto))
+                file = str(self._store.week_file(table, week))
+                connection.read_parquet(file).filter(mine).create_view(table, replace=True)
+            yield connection.sql(wanted.sql, params=_used(wanted, parameters)).to_arrow_table()
+            report(f"{wanted.name}: {done / len(ranges):.0%}")
+
+    def _offer_small_tables(self, connection: duckdb.DuckDBPyConnection, wanted: Model, week: date) -> None:
+        for table in wanted.reads:
+            if table == "hours":
+                connection.register(table, pa.table({"hour": pa.array(range(HOURS), pa.int64())}))
+            elif table not in PER_USER:
+                connection.register(table, self._store.read_public(table).to_arrow())
+
+
+def buckets(file: Path, rows_per_bucket: int) -> list[tuple[int, int]]:
+    """Ranges of user keys (above, up to), together all keys, each with about so many rows of the file.
+
+    A user belongs to one range whole, because ranges are cut between keys and a user has one key.
+    """
+    metadata = pq.read_metadata(file)
+    column = metadata.schema.names.index("user_key")
+    edges, rows = [-1], 0
+    for group in map(metadata.row_group, range(metadata.num_row_groups)):
+        rows += group.num_rows
+        if rows >= rows_per_bucket and group.column(column).statistics.max > edges[-1]:
+            edges.append(group.column(column).statistics.max)
+            rows = 0
+    if len(edges) > 1:
+        edges.pop()  # the last range takes what is left
+    return list(zip(edges, [*edges[1:], KEYS], strict=True))
+
+
+def _used(wanted: Model, parameters: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in parameters.items() if f"${name}" in wanted.sql}
+
+
+def _added_up(wanted: Model, parts: Iterator[pa.Table]) -> pa.Table:
+    """Sums over disjoint sets of users are sums over all of them."""
+    total: pl.DataFrame | None = None
+    for part in parts:
+        frame = pl.DataFrame(part)
+        total = frame if total is None else pl.concat([total, frame])
+        sums = [pl.col(column).sum() for column in wanted.summed]
+        total = total.group_by(wanted.keys).agg(sums).sort(wanted.keys) if wanted.keys else total.select(sums)
+    assert total is not None  # there is always at least one bucket
+    return total.to_arrow()

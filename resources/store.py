@@ -1,0 +1,189 @@
+"""Where tables lie: two folders per city, one of which may be handed out.
+
+`confidential/` (readable by its owner only) holds one Parquet file per table and week, behind views in
+`confidential.duckdb`. A week is written aside and moved into place, so a crash leaves the old week, readers
+never wait, and erasing a week is unlinking a file. `release/` holds `release.duckdb`, which is likewise built
+aside and replaced whole. Nothing that a process died over is ever read: it ends in `.partial`.
+"""
+
+import hashlib
+import hmac
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+from filelock import FileLock
+
+ROW_GROUP = 250_000  # small enough that a bucket of users skips most of the file
+
+
+class Store:
+    """The tables of one city."""
+
+    def __init__(self, home: Path, city: str) -> None:
+        self.folder = home / city
+        self.confidential = self.folder / "confidential"
+        self.release = self.folder / "release"
+        with private_files():
+            self.confidential.mkdir(parents=True, exist_ok=True)
+        self.confidential.chmod(0o700)
+        self.release.mkdir(parents=True, exist_ok=True)
+
+    # --- confidential: one Parquet file per table and week -------------------------------------------
+
+    def week_file(self, table: str, week: date) -> Path:
+        """Where a week of a confidential table lies, whether or not it is there."""
+        return self.confidential / table / f"{week}.parquet"
+
+    @contextmanager
+    def writing_week(self, table: str, week: date) -> Iterator["WeekWriter"]:
+        """Write a week of a confidential table piece by piece; it appears whole at the end, or not at all."""
+        file = self.week_file(table, week)
+        with private_files(), self._locked(f"{table}-{week}"):
+            file.parent.mkdir(exist_ok=True)
+            partial = file.with_suffix(".partial")
+            writer = WeekWriter(partial, week)
+            try:
+                yield writer
+            except BaseException:
+                writer.abandon()
+                raise
+            writer.finish()
+            os.replace(partial, file)
+            self._refresh_views()
+
+    def write_week(self, table: str, week: date, frame: pl.DataFrame) -> None:
+        """Replace a week of a confidential table."""
+        with self.writing_week(table, week) as writer:
+            writer.write(frame.to_arrow())
+
+    def read_week(self, table: str, week: date) -> pl.DataFrame:
+        """One week of a confidential table, without its week column."""
+        return pl.read_parquet(self.week_file(table, week)).drop("week")
+
+    def _refresh_views(self) -> None:
+        """Point the views of `confidential.duckdb` at the Parquet files that are there."""
+        database = self.confidential / "confidential.duckdb"
+        with self._locked("views"), _replacing(database, keep=False) as connection:
+            for folder in sorted({file.parent for file in self.confidential.glob("*/*.parquet")}):
+                connection.read_parquet(str(folder / "*.parquet")).create_view(folder.name)
+
+    # --- public: tables of release.duckdb ---------------------------------------------------------------
+
+    @property
+    def release_database(self) -> Path:
+        """The database that may be handed out."""
+        return self.release / "release.duckdb"
+
+    def write_public(self, table: str, frame: pl.DataFrame) -> None:
+        """Replace a table of `release.duckdb`."""
+        with self._locked("release"), _replacing(self.release_database, keep=True) as connection:
+            connection.register("incoming", frame.to_arrow())
+            name = table.replace('"', '""')
+            connection.execute(f'create or replace table "{name}" as from incoming')
+            connection.unregister("incoming")
+
+    def read_public(self, table: str) -> pl.DataFrame:
+        """A table of `release.duckdb`."""
+        with duckdb.connect(str(self.release_database), read_only=True) as connection:
+            return pl.DataFrame(connection.table(table).to_arrow_table())
+
+    # --- keys and fingerprints --------------------------------------------------------------------------
+
+    @property
+    def secret(self) -> bytes:
+        """The installation's secret: drawn once, readable by its owner only, never leaves the zone."""
+        file = self.confidential / "secret"
+        with self._locked("secret"):
+            if not file.exists():
+                partial = file.with_suffix(".partial")
+                with private_files():
+                    partial.write_bytes(secrets.token_bytes(32))
+                os.replace(partial, file)
+        return file.read_bytes()
+
+    def week_fingerprint(self, table: str, week: date) -> str:
+        """Keyed hash of a confidential week: equal for equal content, useless for confirming a guess."""
+        with self.week_file(table, week).open("rb") as file:
+            return self.keyed(hashlib.file_digest(file, "sha256").hexdigest())
+
+    def keyed(self, fingerprint: str) -> str:
+        """A fingerprint that only this installation can make."""
+        return hmac.new(self.secret, fingerprint.encode(), "sha256").hexdigest()[:32]
+
+    @contextmanager
+    def _locked(self, name: str) -> Iterator[None]:
+        locks = self.confidential / "locks"
+        with private_files():
+            locks.mkdir(exist_ok=True)
+            with FileLock(locks / f"{name}.lock"):
+                yield
+
+
+class WeekWriter:
+    """One week of a table on its way to disk."""
+
+    def __init__(self, file: Path, week: date) -> None:
+        self._file = file
+        self._week = pa.scalar(week, pa.date32())
+        self._parquet: pq.ParquetWriter | None = None
+
+    def write(self, rows: pa.Table) -> None:
+        """Append rows; the first call fixes the columns, and must come even if there are no rows."""
+        rows = rows.add_column(0, "week", pa.repeat(self._week, rows.num_rows))
+        if self._parquet is None:
+            self._parquet = pq.ParquetWriter(self._file, rows.schema, compression="zstd", compression_level=1)
+        self._parquet.write_table(rows.cast(self._parquet.schema), row_group_size=ROW_GROUP)
+
+    def finish(self) -> None:
+        """Make sure that every byte is on disk."""
+        if self._parquet is None:
+            raise ValueError(f"nothing was written to {self._file.name}: an empty week still has columns")
+        self._parquet.close()
+        with self._file.open("rb+") as file:
+            os.fsync(file.fileno())
+
+    def abandon(self) -> None:
+        """Leave no trace."""
+        if self._parquet is not None:
+            self._parquet.close()
+        self._file.unlink(missing_ok=True)
+
+
+def fingerprint(frame: pl.DataFrame) -> str:
+    """Plain content hash of a public table."""
+    return hashlib.sha256(frame.write_ipc(None, compat_level=pl.CompatLevel.oldest()).getvalue()).hexdigest()[:32]
+
+
+@contextmanager
+def private_files() -> Iterator[None]:
+    """Create files that only their owner can read."""
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+@contextmanager
+def _replacing(database: Path, *, keep: bool) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A DuckDB file built aside (from the old one if kept) and moved into place when all went well."""
+    partial = database.with_suffix(".partial")
+    partial.unlink(missing_ok=True)
+    if keep and database.exists():
+        shutil.copyfile(database, partial)
+    try:
+        with duckdb.connect(str(partial)) as connection:
+            yield connection
+        os.replace(partial, database)
+    finally:
+        partial.unlink(missing_ok=True)
+        Path(f"{partial}.wal").unlink(missing_ok=True)
