@@ -7,21 +7,27 @@ with weights as (
   from visits
   group by user_id
 ),
-counted as (
-  select tower_id, hour, 1 as original, 0 as truncated, weight as weighted
+seen as (
+  select tower_id, hour, count(*) as original, sum(weight) as weighted
   from visits
   join weights using (user_id)
-  union all
-  select tower_id, hour, 0 as original, 1 as truncated, 0 as weighted
+  group by tower_id, hour
+),
+kept as (
+  select tower_id, hour, count(*) as truncated
   from truncated_visits
+  group by tower_id, hour
+),
+counted as (
+  select tower_id, hour, original, 0 as truncated, weighted from seen
   union all
-  select tower_id, hours.hour, 0 as original, 0 as truncated, 0 as weighted
-  from towers
-  cross join hours
+  select tower_id, hour, 0 as original, truncated, 0 as weighted from kept
+  union all
+  select tower_id, hours.hour, 0 as original, 0 as truncated, 0 as weighted from towers cross join hours
 )
 select
-  tower_id,                     -- the site
-  hour,                         -- hour of the week, 0 is Monday 00:00
+  tower_id,                                    -- the site
+  hour,                                        -- hour of the week, 0 is Monday 00:00
   cast(sum(original) as bigint) as original,   -- visits before truncation
   cast(sum(truncated) as bigint) as truncated, -- visits kept by truncation
   cast(sum(weighted) as bigint) as weighted    -- sum of the integer weights of the visits, in units of 2^-16

@@ -41,6 +41,7 @@ class SqlEngine:
         connection.execute("set memory_limit = $m", {"m": self._settings.memory})
         connection.execute("set temp_directory = $d", {"d": str(self._store.confidential / "spill")})
         connection.execute("set preserve_insertion_order = false")
+        connection.execute("set enable_progress_bar = false")
         return connection
 
     def materialise(self, name: str, week: date, parameters: dict[str, Any], report: Report) -> None:

@@ -69,6 +69,11 @@ class Store:
         """One week of a confidential table, without its week column."""
         return pl.read_parquet(self.week_file(table, week)).drop("week")
 
+    def week_shape(self, table: str, week: date) -> tuple[int, dict[str, str]]:
+        """How many rows a week of a confidential table has (itself confidential), and its columns' types."""
+        metadata = pq.read_metadata(self.week_file(table, week))
+        return metadata.num_rows, column_types(metadata.schema.to_arrow_schema())
+
     def _refresh_views(self) -> None:
         """Point the views of `confidential.duckdb` at the Parquet files that are there."""
         database = self.confidential / "confidential.duckdb"
@@ -129,24 +134,36 @@ class Store:
 
 
 class WeekWriter:
-    """One week of a table on its way to disk."""
+    """One week of a table on its way to disk.
+
+    Row groups have one size however the rows come in, so equal content is equal bytes.
+    """
 
     def __init__(self, file: Path, week: date) -> None:
         self._file = file
         self._week = pa.scalar(week, pa.date32())
         self._parquet: pq.ParquetWriter | None = None
+        self._waiting: pa.Table | None = None
 
     def write(self, rows: pa.Table) -> None:
         """Append rows; the first call fixes the columns, and must come even if there are no rows."""
         rows = rows.add_column(0, "week", pa.repeat(self._week, rows.num_rows))
-        if self._parquet is None:
+        if self._parquet is None or self._waiting is None:
             self._parquet = pq.ParquetWriter(self._file, rows.schema, compression="zstd", compression_level=1)
-        self._parquet.write_table(rows.cast(self._parquet.schema), row_group_size=ROW_GROUP)
+            self._waiting = rows
+        else:
+            self._waiting = pa.concat_tables([self._waiting, rows.cast(self._parquet.schema)])
+        whole = self._waiting.num_rows // ROW_GROUP * ROW_GROUP
+        if whole:
+            self._parquet.write_table(self._waiting[:whole], row_group_size=ROW_GROUP)
+            self._waiting = self._waiting[whole:]
 
     def finish(self) -> None:
         """Make sure that every byte is on disk."""
-        if self._parquet is None:
+        if self._parquet is None or self._waiting is None:
             raise ValueError(f"nothing was written to {self._file.name}: an empty week still has columns")
+        if self._waiting.num_rows:
+            self._parquet.write_table(self._waiting)
         self._parquet.close()
         with self._file.open("rb+") as file:
             os.fsync(file.fileno())
@@ -156,6 +173,11 @@ class WeekWriter:
         if self._parquet is not None:
             self._parquet.close()
         self._file.unlink(missing_ok=True)
+
+
+def column_types(schema: pa.Schema) -> dict[str, str]:
+    """Arrow's name of each column's type."""
+    return {field.name: str(field.type).removeprefix("large_") for field in schema}
 
 
 def fingerprint(frame: pl.DataFrame) -> str:

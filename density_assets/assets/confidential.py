@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from density_assets import series
-from density_assets.assets.zones import Column, Made, Zone, asset, column, model_columns, sql_version
+from density_assets.assets.zones import Column, Made, Zone, asset, column, model_columns, sql_version, upstream
 from density_assets.calendar import WeekClock, week_clock
 from density_assets.cities.population import simulate_week
 from density_assets.cities.records import is_complete, record_files
@@ -101,11 +101,10 @@ def _model_asset(name: str) -> dg.AssetsDefinition:
         return Made(None)
 
     run.__name__, run.__doc__ = name, wanted.description
-    upstream = tuple(table for table in wanted.reads if table != "hours")
     return asset(
         Zone.CONFIDENTIAL,
         model_columns(wanted),
-        deps=upstream,
+        deps=upstream(wanted),
         kinds=("sql", "duckdb", "parquet"),
         code_version=sql_version(wanted),
     )(run)

@@ -24,7 +24,7 @@ import polars as pl
 from density_assets.partitions import WEEKS
 from density_assets.settings import Settings
 from resources.models import Model
-from resources.store import Store, fingerprint, private_files
+from resources.store import Store, column_types, fingerprint, private_files
 
 # Data versions are what auditors follow; Dagster calls their parameter beta and says so on every run.
 warnings.filterwarnings("ignore", category=dg.BetaWarning, message=".*data_version.*")
@@ -73,11 +73,16 @@ def column(description: str, *origins: str) -> Column:
     return Column(description, origins)
 
 
+def upstream(model: Model) -> tuple[str, ...]:
+    """The assets a model reads; `hours` is no asset but the numbers 0 to 167."""
+    return tuple(table for table in model.reads if table != "hours")
+
+
 def model_columns(model: Model) -> dict[str, Column]:
     """The columns of a SQL model; a pure count comes from the rows of what the model reads."""
-    rows = tuple(f"rows of {table}" for table in model.reads if table != "hours")
+    rows = tuple(f"rows of {table}" for table in upstream(model))
     return {
-        name: Column(text, tuple(f"{t}.{c}" for t, c in model.origins[name]) or rows)
+        name: Column(text, tuple(f"{t}.{c}" for t, c in model.origins[name] if t in upstream(model)) or rows)
         for name, text in model.columns.items()
     }
 
@@ -113,15 +118,16 @@ def asset(
         @functools.wraps(function)
         def run(context: dg.AssetExecutionContext, **inputs: Any) -> dg.Output[pl.DataFrame | None]:
             made = function(context, **inputs)
+            _refuse_other_columns(name, made.table, columns)
             settings, store = context.resources.settings, context.resources.store
             week = date.fromisoformat(context.partition_key) if weekly else None
-            metadata: dict[str, Any] = {
-                "dagster/column_schema": _schema(columns),
+            rows, types = store.week_shape(table or name, week) if made.table is None else _shape(made.table)
+            metadata = {
+                "dagster/column_schema": _schema(columns, types),
                 "dagster/column_lineage": _lineage(columns),
+                **_shown(made.pictures, {"rows": rows} | made.facts, name, zone, week, settings, store),
             }
-            metadata |= _shown(made, name, zone, week, settings, store)
             version = dg.DataVersion(_data_version(made, table or name, week, store))
-            _refuse_other_columns(name, made.table, columns)
             return dg.Output(made.table, metadata=metadata, data_version=version)
 
         # Dagster reads inputs off the signature; what it gets back is decided here, not by the function.
@@ -130,7 +136,7 @@ def asset(
         run.__annotations__ = {name: kind for name, kind in function.__annotations__.items() if name != "return"}
         return dg.asset(
             name=name,
-            description=function.__doc__,
+            description=inspect.getdoc(function),
             group_name=GROUPS[zone],
             owners=[OWNERS[zone]],
             tags={"zone": zone.value},
@@ -151,8 +157,12 @@ def sql_version(model: Model) -> str:
     return hashlib.sha256(model.sql.encode()).hexdigest()[:12]
 
 
-def _schema(columns: dict[str, Column]) -> dg.TableSchema:
-    return dg.TableSchema([dg.TableColumn(name, description=it.text) for name, it in columns.items()])
+def _shape(frame: pl.DataFrame) -> tuple[int, dict[str, str]]:
+    return len(frame), column_types(frame.to_arrow().schema)
+
+
+def _schema(columns: dict[str, Column], types: dict[str, str]) -> dg.TableSchema:
+    return dg.TableSchema([dg.TableColumn(name, types[name], it.text) for name, it in columns.items()])
 
 
 def _lineage(columns: dict[str, Column]) -> dg.TableColumnLineage:
@@ -173,17 +183,25 @@ def _data_version(made: Made, table: str, week: date | None, store: Store) -> st
     return store.keyed(fingerprint(made.table))
 
 
-def _shown(made: Made, name: str, zone: Zone, week: date | None, settings: Settings, store: Store) -> dict[str, Any]:
+def _shown(
+    pictures: dict[str, bytes],
+    facts: dict[str, Any],
+    name: str,
+    zone: Zone,
+    week: date | None,
+    settings: Settings,
+    store: Store,
+) -> dict[str, Any]:
+    """What the UI shows: everything where everybody may know it, else only where to find it."""
     if zone in (Zone.PUBLIC, Zone.RELEASE) or settings.city.synthetic:
-        return {**made.facts, **{title: _inline(picture) for title, picture in made.pictures.items()}}
+        return {**facts, **{title: _inline(picture) for title, picture in pictures.items()}}
     folder = store.confidential / "about" / name
     with private_files():
         folder.mkdir(parents=True, exist_ok=True)
-        for title, picture in made.pictures.items():
+        (folder / f"{week}.json").write_text(json.dumps(facts, indent=2))
+        for title, picture in pictures.items():
             (folder / f"{week}_{title}.png").write_bytes(picture)
-        if made.facts:
-            (folder / f"{week}.json").write_text(json.dumps(made.facts, indent=2))
-    return {"details": f"confidential/about/{name}/{week}*" if made.pictures or made.facts else "none"}
+    return {"details": f"confidential: {folder.relative_to(store.folder)}/{week}*"}
 
 
 def _inline(picture: bytes) -> dg.MetadataValue[Any]:

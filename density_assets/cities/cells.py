@@ -10,8 +10,8 @@ import pyproj
 import shapely
 from numpy.typing import NDArray
 
-from density_assets.errors import BadInput, missing_column, some
 from density_assets.cities.geography import Cells
+from density_assets.errors import BadInput, missing_column, some
 
 PARQUET_SUFFIXES = {".parquet", ".geoparquet"}
 POLYGON_TYPES = [shapely.GeometryType.POLYGON, shapely.GeometryType.MULTIPOLYGON]

@@ -16,8 +16,8 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
-from density_assets.errors import BadInput, missing_column, some
 from density_assets.cities.geography import Cells, Towers
+from density_assets.errors import BadInput, missing_column, some
 
 PARQUET_SUFFIXES = {".parquet", ".pq"}
 # Coordinates are rounded and projected on their way here; nearer than this is the same place.

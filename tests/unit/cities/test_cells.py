@@ -117,9 +117,7 @@ def test_no_cells_at_all(tmp_path):
     assert "at least one cell, found none" in complaint(written(tmp_path, frame([], []), "c.parquet"))
 
 
-@pytest.mark.parametrize(
-    "ids", [["a", None], [7.0, np.nan], pd.array([7, None], dtype="Int64"), ["a", " "]], ids=repr
-)
+@pytest.mark.parametrize("ids", [["a", None], [7.0, np.nan], pd.array([7, None], dtype="Int64"), ["a", " "]], ids=repr)
 def test_null_ids(tmp_path, ids):
     message = complaint(written(tmp_path, frame(ids=ids), "c.parquet"))
     assert "every cell must have an id in 'code', found 1 without (rows 2)" in message
@@ -139,16 +137,12 @@ def test_duplicate_ids_name_at_most_five(tmp_path):
 
 
 def test_a_missing_coordinate_system(tmp_path):
-    assert "must have a coordinate system, found none" in complaint(
-        written(tmp_path, frame(crs=None), "c.parquet")
-    )
+    assert "must have a coordinate system, found none" in complaint(written(tmp_path, frame(crs=None), "c.parquet"))
 
 
 def test_a_coordinate_system_of_no_place_on_earth(tmp_path):
     local = 'LOCAL_CS["drawing board",UNIT["metre",1]]'
-    assert "'drawing board', which says nothing of where" in complaint(
-        written(tmp_path, frame(crs=local), "c.parquet")
-    )
+    assert "'drawing board', which says nothing of where" in complaint(written(tmp_path, frame(crs=local), "c.parquet"))
 
 
 def test_metres_in_a_file_that_says_degrees(tmp_path):

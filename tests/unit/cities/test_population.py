@@ -33,9 +33,7 @@ def joined(chunks: Iterable[VisitChunk]) -> VisitChunk:
 
 
 def same(one: VisitChunk, other: VisitChunk) -> bool:
-    return all(
-        np.array_equal(getattr(one, column), getattr(other, column)) for column in ("user", "hour", "tower")
-    )
+    return all(np.array_equal(getattr(one, column), getattr(other, column)) for column in ("user", "hour", "tower"))
 
 
 def series(visits: VisitChunk, chosen: NDArray[np.bool_] | slice = slice(None)) -> NDArray[np.int64]:
@@ -154,9 +152,7 @@ def test_neighbouring_towers_have_similar_weeks(visits: VisitChunk) -> None:
 def test_heavy_users_go_to_other_places_than_light_ones(visits: VisitChunk, heavy: NDArray[np.bool_]) -> None:
     def preference(half: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Return how much more of the heavy users' visits each tower gets than of the light users'."""
-        spread = [
-            series(visits, half & group).sum(axis=1) / (half & group).sum() for group in (heavy, ~heavy)
-        ]
+        spread = [series(visits, half & group).sum(axis=1) / (half & group).sum() for group in (heavy, ~heavy)]
         return np.asarray(spread[0] - spread[1])
 
     odd = visits.user % 2 == 1
@@ -169,9 +165,7 @@ def test_heavy_users_are_up_at_night(visits: VisitChunk, heavy: NDArray[np.bool_
     assert night[heavy].mean() > 1.2 * night[~heavy].mean()
 
 
-def test_heavy_users_show_at_several_towers_within_an_hour(
-    visits: VisitChunk, heavy: NDArray[np.bool_]
-) -> None:
+def test_heavy_users_show_at_several_towers_within_an_hour(visits: VisitChunk, heavy: NDArray[np.bool_]) -> None:
     def towers_per_hour(chosen: NDArray[np.bool_]) -> float:
         return float(chosen.sum() / len(np.unique((visits.user * 168 + visits.hour)[chosen])))
 

@@ -32,9 +32,7 @@ def test_a_week_is_five_weekdays_and_a_weekend_of_mean_1() -> None:
 
 
 def test_a_market_is_open_on_its_own_days() -> None:
-    hours = on_days(np.array([False, True, False, False, False, True, False]), day(3.0), day(1.0)).reshape(
-        7, 24
-    )
+    hours = on_days(np.array([False, True, False, False, False, True, False]), day(3.0), day(1.0)).reshape(7, 24)
     assert np.flatnonzero(hours[:, 12] > 1.0).tolist() == [1, 5]
 
 

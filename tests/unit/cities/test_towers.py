@@ -94,9 +94,7 @@ def test_points_within_a_centimetre_coincide(tmp_path, apart, sites):
 
 
 def test_longitude_and_latitude_are_projected_to_the_cells_system(tmp_path):
-    lon, lat = pyproj.Transformer.from_crs("EPSG:2154", "EPSG:4326", always_xy=True).transform(
-        X0 + 400, Y0 + 300
-    )
+    lon, lat = pyproj.Transformer.from_crs("EPSG:2154", "EPSG:4326", always_xy=True).transform(X0 + 400, Y0 + 300)
     towers = read(raw(tmp_path, f"lon,lat\n{lon},{lat}\n"), x="lon", y="lat", crs="EPSG:4326")
     assert metres(towers)[0] == pytest.approx([400, 300], abs=1e-3)
 
@@ -122,9 +120,7 @@ def test_a_hole_in_the_city_is_outside(tmp_path):
 
 
 def test_a_point_the_projection_cannot_reach_is_outside(tmp_path):
-    lon, lat = pyproj.Transformer.from_crs("EPSG:2154", "EPSG:4326", always_xy=True).transform(
-        X0 + 400, Y0 + 300
-    )
+    lon, lat = pyproj.Transformer.from_crs("EPSG:2154", "EPSG:4326", always_xy=True).transform(X0 + 400, Y0 + 300)
     towers = read(raw(tmp_path, f"x,y\n{lon},{lat}\n{lon},-90\n999,999\n"), crs="EPSG:4326")
     assert (len(towers), towers.outside) == (1, 2)
 
@@ -154,9 +150,7 @@ def test_a_missing_file(tmp_path):
 
 def test_an_unreadable_file(tmp_path):
     (tmp_path / "towers.parquet").write_text("this is not a table")
-    assert complaint(tmp_path / "towers.parquet").startswith(
-        "towers.parquet: the towers must be a Parquet file"
-    )
+    assert complaint(tmp_path / "towers.parquet").startswith("towers.parquet: the towers must be a Parquet file")
     (tmp_path / "towers.csv").write_bytes("x,y,name\n1,2,Défense\n".encode("latin-1"))
     assert "a CSV in UTF-8" in complaint(tmp_path / "towers.csv")
 

@@ -101,9 +101,7 @@ def test_the_cover_is_sorted_complete_and_as_large_as_a_maximum_matching(pieces)
 )
 def test_paris():
     cells = read_cells(PARIS / "iris.gpkg", cell_id="DCOMIRIS")
-    towers = read_towers(
-        PARIS / "orange_sites.csv", tower_id=None, x="x", y="y", crs="EPSG:2154", cells=cells
-    )
+    towers = read_towers(PARIS / "orange_sites.csv", tower_id=None, x="x", y="y", crs="EPSG:2154", cells=cells)
     assert (len(cells), cells.crs) == (992, "EPSG:2154")
     assert cells.city.area / 1e6 == pytest.approx(105.38, abs=0.01)
     assert (len(towers), towers.merged, towers.outside) == (1355, 20, 0)

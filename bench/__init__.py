@@ -1,0 +1,1 @@
+"""What the pipeline costs on this machine, as ratios within one run."""

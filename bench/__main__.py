@@ -1,0 +1,64 @@
+"""Cost of the deterministic half of the pipeline, at growing sizes: `make bench`.
+
+Sizes default to a tenth of the case study, the case study, five times and ten times it; `--users 200000` measures
+one size only. Data is written to a temporary folder (about 4 GB at the largest size) and removed.
+"""
+
+import argparse
+import math
+import sys
+import tempfile
+from itertools import pairwise
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from bench import steps
+from bench.measure import Cost, cost
+
+SIZES = (200_000, 1_992_846, 10_000_000, 19_928_460)
+SCANS = 3
+
+
+def main() -> None:
+    """Print one Markdown table per question."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--users", type=int, nargs="+", default=SIZES)
+    sizes = parser.parse_args().users
+    geometry = cost(steps.geometry)
+    print(f"geometry and cover of the embedded city: {geometry.seconds:.1f} s, {geometry.peak_mb:.0f} MB\n")
+    print("| users | visits | step | seconds | x scan | rows/s | peak MB |")
+    print("|--:|--:|---|--:|--:|--:|--:|")
+    totals = []
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        for users in sizes:
+            rows, seconds = _size(Path(folder), users)
+            totals.append((rows, seconds))
+    for (rows, seconds), (more_rows, more_seconds) in pairwise(totals):
+        slope = math.log(more_seconds / seconds) / math.log(more_rows / rows)
+        print(f"\nvisits -> truncated -> series, {rows:,} to {more_rows:,} visits: cost grows with power {slope:.2f}")
+
+
+def _size(home: Path, users: int) -> tuple[int, float]:
+    def row(step: str, measured: Cost) -> None:
+        ratio = measured.seconds / yardstick.seconds
+        figures = f"{measured.seconds:.1f} | {ratio:.1f} | {rows / measured.seconds:,.0f} | {measured.peak_mb:.0f}"
+        print(f"| {users:,} | {rows:,} | {step} | {figures} |")
+        sys.stdout.flush()
+
+    simulated = cost(steps.simulate, home, users)
+    rows = pq.read_metadata(steps.store_of(home, users).week_file("visits", steps.WEEK)).num_rows
+    yardstick = min((cost(steps.scan, home, users) for _ in range(SCANS)), key=lambda c: c.seconds)
+    row("scan once", yardstick)
+    row("simulate and write visits", simulated)
+    pipeline = cost(steps.materialise, home, users, "truncated_visits", "tower_series")
+    row("**visits → truncated (written) → tower series**", pipeline)
+    row("truncated visits alone", cost(steps.materialise, home, users, "truncated_visits"))
+    row("tower series alone (original, truncated, weighted)", cost(steps.materialise, home, users, "tower_series"))
+    row("one-visit histogram", cost(steps.materialise, home, users, "one_visit_histogram"))
+    row("clamped total", cost(steps.materialise, home, users, "visit_total"))
+    return rows, pipeline.seconds
+
+
+if __name__ == "__main__":
+    main()

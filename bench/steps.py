@@ -1,0 +1,64 @@
+"""The steps that are measured, on a store in a temporary folder."""
+
+from datetime import date
+from pathlib import Path
+
+import duckdb
+
+from density_assets.cities.embedded import embedded_city
+from density_assets.cities.population import simulate_week
+from density_assets.cities.tables import antennas_table, towers_table
+from density_assets.geometry.cover import minimum_cover
+from density_assets.geometry.overlaps import overlaps
+from density_assets.geometry.voronoi import tower_cells
+from density_assets.settings import EngineSettings
+from resources.engine import SqlEngine
+from resources.ingest import write_simulated
+from resources.store import Store
+
+WEEK = date(2007, 9, 10)
+PARAMETERS = {
+    "visits_per_user": 30,
+    "visits_clamp": 732,
+    "weight_l": 1,
+    "site_salt": 1,
+    "hour_salt": 2,
+    "visit_salt": 3,
+}
+
+
+def store_of(home: Path, users: int) -> Store:
+    """Each size is a city of its own."""
+    return Store(home, f"users{users}")
+
+
+def simulate(home: Path, users: int) -> None:
+    """Write the visits of an embedded city."""
+    store = store_of(home, users)
+    cells, towers = embedded_city()
+    store.write_public("towers", towers_table(antennas_table(towers)))
+    chunks = simulate_week(cells.centroids, towers.xy, users=users, seed=2007, week=WEEK)
+    write_simulated(store, WEEK, chunks, towers, users, lambda _: None)
+
+
+def scan(home: Path, users: int) -> None:
+    """Read every column of the visits once: the yardstick."""
+    file = str(store_of(home, users).week_file("visits", WEEK))
+    with duckdb.connect() as connection:
+        connection.execute("set threads = $n", {"n": EngineSettings().threads})
+        sums = "count(*), sum(user_id), sum(hour), sum(tower_id), sum(user_key), max(week)"
+        connection.read_parquet(file).aggregate(sums).fetchall()
+
+
+def materialise(home: Path, users: int, *models: str) -> None:
+    """Run models one after the other, written to disk."""
+    store = store_of(home, users)
+    engine = SqlEngine(store, EngineSettings())
+    for name in models:
+        engine.materialise(name, WEEK, PARAMETERS, lambda _: None)
+
+
+def geometry() -> None:
+    """Voronoi cells, overlaps and minimum cover of the embedded city."""
+    cells, towers = embedded_city()
+    minimum_cover(overlaps(tower_cells(towers.xy, cells.city), cells.polygons))

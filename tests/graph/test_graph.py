@@ -1,0 +1,163 @@
+"""The asset graph on real runs of a small town: zones, metadata, data versions, and weeks that stay whole."""
+
+import json
+from datetime import date
+from pathlib import Path
+
+import dagster as dg
+import duckdb
+import polars as pl
+import pytest
+
+from density_assets.assets import confidential, public
+from density_assets.definitions import build_definitions
+from density_assets.settings import load_settings
+from resources.store import Store
+
+WEEK, NEXT = "2007-09-10", "2007-09-17"
+MONDAY = date(2007, 9, 10)
+ZONES = {"1_public": "public", "2_confidential": "confidential"}
+
+
+def materialise(settings_file: Path, home: Path, week: str = WEEK, **options) -> dg.ExecuteInProcessResult:
+    defs = build_definitions(load_settings(settings_file), home)
+    with dg.DagsterInstance.ephemeral() as instance:
+        job = defs.resolve_job_def("weekly_release")
+        return job.execute_in_process(instance=instance, partition_key=week, **options)
+
+
+def shown(result: dg.ExecuteInProcessResult, asset: str) -> dg.AssetMaterialization:
+    (event,) = result.asset_materializations_for_node(asset)
+    return event
+
+
+def specs() -> list[dg.AssetSpec]:
+    return [spec for asset in dg.load_assets_from_modules([public, confidential]) for spec in asset.specs]
+
+
+def test_every_asset_tells_its_zone_owner_and_story():
+    assert len(specs()) == 13
+    for spec in specs():
+        assert spec.tags["zone"] == ZONES[spec.group_name]
+        assert spec.owners
+        assert spec.kinds
+        assert spec.code_version
+        assert len(spec.description) > 60
+        weekly = spec.group_name != "1_public"
+        assert (spec.partitions_def is not None) == weekly
+
+
+def test_edges_follow_the_sql_and_nothing_public_reads_a_record():
+    reads = {spec.key.to_user_string(): {dep.asset_key.to_user_string() for dep in spec.deps} for spec in specs()}
+    assert reads["tower_series"] == {"visits", "truncated_visits", "towers"}
+    assert reads["truncated_visits"] == {"visits", "towers"}
+    assert reads["iris_series"] == {"tower_series", "overlaps", "towers", "cells"}
+    open_to_all = {spec.key.to_user_string() for spec in specs() if spec.tags["zone"] == "public"}
+    for name in open_to_all:
+        assert reads[name] <= open_to_all
+
+
+def test_a_week_end_to_end(town, tmp_path):
+    result = materialise(town.settings, tmp_path)
+    store = Store(tmp_path, "town")
+    with duckdb.connect(str(store.release_database), read_only=True) as connection:
+        tables = {name for (name,) in connection.sql("show tables").fetchall()}
+        assert tables == {"cells", "antennas", "towers", "tower_cells", "overlaps", "cover"}
+        assert sorted(connection.sql("select kind, id from cover").fetchall())[0][0] in ("cell", "tower")
+    with duckdb.connect(str(store.confidential / "confidential.duckdb"), read_only=True) as connection:
+        columns = {name: connection.table(name).columns for (name,) in connection.sql("show tables").fetchall()}
+    assert columns["visits"] == ["week", "user_id", "hour", "tower_id", "user_key"]
+    assert columns["truncated_visits"] == columns["visits"]
+    assert columns["tower_series"] == ["week", "tower_id", "hour", "original", "truncated", "weighted"]
+    assert columns["iris_series"] == ["week", "cell_id", "hour", "original", "truncated"]
+    # ann at tower A (two records, one visit), bob at tower D: towers stand in the middle of their cells
+    series = store.read_week("iris_series", MONDAY)
+    assert series.filter(pl.col("original") > 0).select("cell_id", "hour", "original").rows() == [
+        ("SW", 8, pytest.approx(1)),
+        ("NE", 68, pytest.approx(1)),
+    ]
+    cover = store.read_week("cover_series", MONDAY)
+    assert cover["original"].sum() == pytest.approx(2)
+    assert result.success
+
+
+def test_columns_are_described_with_their_origin(town, tmp_path):
+    result = materialise(town.settings, tmp_path)
+    schema = shown(result, "iris_series").metadata["dagster/column_schema"].value
+    described = {column.name: column.description for column in schema.columns}
+    assert {column.name: column.type for column in schema.columns} == {
+        "cell_id": "string",
+        "hour": "int64",
+        "original": "double",
+        "truncated": "double",
+    }
+    assert described["original"] == "visits before truncation ← tower_series.original, overlaps.share"
+    lineage = shown(result, "tower_series").metadata["dagster/column_lineage"].value.deps_by_column
+    assert {(dep.asset_key.to_user_string(), dep.column_name) for dep in lineage["hour"]} == {
+        ("visits", "hour"),
+        ("truncated_visits", "hour"),
+    }
+    for name in {spec.key.to_user_string() for spec in specs()}:
+        for column in shown(result, name).metadata["dagster/column_schema"].value.columns:
+            assert column.description
+
+
+def test_metadata_of_real_data_shows_nothing_computed_from_it(town, tmp_path):
+    town.write_visits("ann,2007-09-10 08:10:00,A\n,2007-09-10 08:50:00,A\nbob,2007-09-12 20:00:00,Z\n")
+    result = materialise(town.settings, tmp_path)
+    for spec in specs():
+        if spec.tags["zone"] == "confidential":
+            metadata = shown(result, spec.key.to_user_string()).metadata
+            assert set(metadata) == {"dagster/column_schema", "dagster/column_lineage", "details"}
+    about = Store(tmp_path, "town").confidential / "about"
+    rejected = json.loads((about / "visits" / f"{WEEK}.json").read_text())
+    assert rejected == {"rows": 1, "rejected": {"no user": 1, "unknown tower": 1}}
+    assert (about / "iris_series" / f"{WEEK}_rhythm.png").stat().st_mode & 0o077 == 0
+
+
+def test_metadata_of_a_synthetic_city_shows_pictures(town, tmp_path):
+    town.set('visits = "visits/{week}/*.csv"', "users = 500")
+    result = materialise(town.settings, tmp_path)
+    assert "data:image/png;base64," in shown(result, "iris_series").metadata["rhythm"].value
+    assert "data:image/png;base64," in shown(result, "cover_series").metadata["map"].value
+    assert shown(result, "visits").metadata["rows"].value > 500
+
+
+def versions(result: dg.ExecuteInProcessResult) -> dict[str, str]:
+    return {
+        spec.key.to_user_string(): shown(result, spec.key.to_user_string()).tags["dagster/data_version"]
+        for spec in specs()
+    }
+
+
+def test_data_versions_follow_content_and_confidential_ones_the_secret(town, tmp_path):
+    first = versions(materialise(town.settings, tmp_path / "a"))
+    assert versions(materialise(town.settings, tmp_path / "a")) == first
+    elsewhere = versions(materialise(town.settings, tmp_path / "b"))
+    same = {name for name in first if first[name] == elsewhere[name]}
+    assert same == {spec.key.to_user_string() for spec in specs() if spec.tags["zone"] == "public"}
+    town.write_visits("ann,2007-09-10 09:10:00,A\n")
+    later = versions(materialise(town.settings, tmp_path / "a"))
+    assert {name for name in first if first[name] != later[name]} >= {"visits", "tower_series", "iris_series"}
+    assert later["cells"] == first["cells"]
+
+
+def test_a_failed_week_leaves_the_stored_one(town, tmp_path):
+    materialise(town.settings, tmp_path)
+    store = Store(tmp_path, "town")
+    before = {file: file.read_bytes() for file in store.confidential.glob("*/*.parquet")}
+    (town.visits / "part-0.csv").write_text("wrong,columns\n1,2\n")
+    result = materialise(town.settings, tmp_path, raise_on_error=False)
+    assert not result.success
+    assert {file: file.read_bytes() for file in store.confidential.glob("*/*.parquet")} == before
+
+
+def test_two_weeks_stand_side_by_side(town, tmp_path):
+    materialise(town.settings, tmp_path)
+    other = town.folder / "visits" / NEXT
+    other.mkdir()
+    (other / "part.csv").write_text("user_id,time,tower_id\ncid,2007-09-18 10:00:00,B\n")
+    materialise(town.settings, tmp_path, NEXT)
+    with duckdb.connect(str(tmp_path / "town/confidential/confidential.duckdb"), read_only=True) as connection:
+        weeks = connection.sql("select week::varchar, count(*) from visits group by 1 order by 1").fetchall()
+    assert weeks == [(WEEK, 2), (NEXT, 1)]

@@ -1,0 +1,85 @@
+"""The commands as a person types them, each in a process of its own."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+
+def density(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "DENSITY_HOME": str(home)}
+    environment.pop("DENSITY_SETTINGS", None)
+    return subprocess.run(
+        [sys.executable, "-m", "density_assets", *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+
+def test_release_shows_progress_and_says_what_was_produced(town, tmp_path):
+    home = tmp_path / "home"
+    done = density(home, "release", "--settings", str(town.settings), "--week", "2007-09-10")
+    assert done.returncode == 0, done.stderr
+    assert "✓ truncated_visits" in done.stderr
+    assert str(home / "town/release/release.duckdb") in done.stdout
+    visits = home / "town/confidential/visits/2007-09-10.parquet"
+    assert str(visits) in done.stdout
+    assert len(pl.read_parquet(visits)) == 2
+    assert os.listdir(home) == ["town"]
+    assert sorted(os.listdir(home / "town")) == ["confidential", "dagster", "release"]
+
+
+def test_a_bad_file_is_one_line_and_no_week(town, tmp_path):
+    town.write_visits("", name="other.csv")
+    (town.visits / "part-0.csv").unlink()
+    (town.visits / "other.csv").write_text("user,when,where\n")
+    home = tmp_path / "home"
+    done = density(home, "release", "--settings", str(town.settings), "--week", "2007-09-10")
+    assert done.returncode == 1
+    assert "error: visits: " in done.stderr
+    assert "city.visit_user must name a column of the file, got 'user_id'; did you mean 'user'?" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list((home / "town/confidential").glob("*/*.parquet"))
+
+
+@pytest.mark.parametrize(
+    ("week", "words"),
+    [
+        ("2007-09-12", "2007-09-12 is a Wednesday, its Monday is 2007-09-10"),
+        ("1999-01-04", "a week must lie between city.first_week (2007-09-03) and the last full one"),
+        ("2007-09-24", "the week of 2007-09-24 must have visit files"),
+    ],
+)
+def test_a_week_that_cannot_be(town, tmp_path, week, words):
+    done = density(tmp_path / "home", "release", "--settings", str(town.settings), "--week", week)
+    assert done.returncode in (1, 2)
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_check_says_what_the_files_hold_and_leaves_nothing_behind(town, tmp_path):
+    town.write_visits("ann,2007-09-10 08:10:00,A\nann,2007-09-11 08:10:00,Q\n,2007-09-12 20:00:00,B\n")
+    home = tmp_path / "home"
+    done = density(home, "check", "--settings", str(town.settings), "--week", "2007-09-10")
+    assert done.returncode == 0, done.stderr
+    lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    assert "cells 4 valid and disjoint, 4.00 km², EPSG:2154" in lines
+    assert "towers 4 sites; antennas merged into one: 1, outside: 0" in lines
+    assert "records 3" in lines
+    assert {"1 usable", "1 no user", "1 unknown tower"} <= set(lines)
+    assert "span 2007-09-10 08h to 2007-09-12 20h" in lines
+    assert not home.exists()
+
+
+def test_check_of_wrong_settings_names_the_mistake(town, tmp_path):
+    town.set("cell_id", "cel_id")
+    done = density(tmp_path, "check", "--settings", str(town.settings))
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "unknown key city.cel_id; did you mean 'cell_id'?" in done.stderr

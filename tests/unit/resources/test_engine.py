@@ -1,0 +1,176 @@
+"""The SQL on small weeks: against naive references, whatever the buckets, threads and row order."""
+
+import math
+from datetime import date
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chisquare
+
+from density_assets.settings import EngineSettings
+from resources import store as store_module
+from resources.engine import KEYS, SqlEngine, buckets
+from resources.store import Store
+
+WEEK = date(2007, 9, 10)
+PARAMETERS = {
+    "visits_per_user": 5,
+    "visits_clamp": 20,
+    "weight_l": 3,
+    "site_salt": 12_345,
+    "hour_salt": 678_901,
+    "visit_salt": 2_345_678,
+}
+TOWERS = pl.DataFrame({"tower_id": ["A", "B", "C", "D"], "site": [0, 1, 2, 3]})
+
+
+def week(store: Store, rows: list[tuple[int, int, str]], towers: pl.DataFrame = TOWERS) -> None:
+    """Store visits given as (user, hour, tower)."""
+    store.write_public("towers", towers)
+    schema = {"user_id": pl.Int64, "hour": pl.Int64, "tower_id": towers["tower_id"].dtype}
+    frame = pl.DataFrame(sorted(set(rows)), schema=schema, orient="row")
+    store.write_week("visits", WEEK, frame.with_columns(user_key=pl.col("user_id")))
+
+
+def run(store: Store, name: str, **changed: int) -> pl.DataFrame:
+    settings = EngineSettings(threads=changed.pop("threads", 2), rows_per_bucket=changed.pop("rows_per_bucket", 10**6))
+    SqlEngine(store, settings).materialise(name, WEEK, PARAMETERS | changed, lambda _: None)
+    return store.read_week(name, WEEK)
+
+
+def crowd(users: int, seed: int = 1) -> list[tuple[int, int, str]]:
+    """Users with 1 to 40 visits, often at several towers in one hour."""
+    rng = np.random.default_rng(seed)
+    user = np.repeat(np.arange(1, users + 1), rng.integers(1, 41, users))
+    hour, tower = rng.integers(0, 12, len(user)), rng.choice(list("ABCD"), len(user))
+    return list(zip(user.tolist(), hour.tolist(), tower.tolist(), strict=True))
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path, "town")
+
+
+def test_truncation_keeps_one_visit_per_hour_and_at_most_l_hours(store):
+    week(store, crowd(200))
+    visits, kept = store.read_week("visits", WEEK), run(store, "truncated_visits")
+    assert kept.join(visits, on=["user_id", "hour", "tower_id"], how="anti").is_empty()
+    assert kept.group_by("user_id", "hour").len()["len"].max() == 1
+    hours = visits.group_by("user_id").agg(pl.col("hour").n_unique())
+    expected = hours.with_columns(kept=pl.min_horizontal("hour", 5)).select("user_id", "kept").sort("user_id")
+    assert (
+        kept.group_by("user_id")
+        .agg(kept=pl.len())
+        .sort("user_id")
+        .select("user_id", "kept")
+        .equals(expected.cast({"kept": pl.UInt32}))
+    )
+
+
+def test_buckets_and_threads_do_not_change_a_byte(tmp_path, monkeypatch):
+    monkeypatch.setattr(store_module, "ROW_GROUP", 500)
+    written = []
+    for i, changed in enumerate([{"threads": 1}, {"threads": 2}, {"rows_per_bucket": 1_000}]):
+        store = Store(tmp_path, f"town{i}")
+        week(store, crowd(300))
+        for name in ("truncated_visits", "tower_series", "one_visit_histogram", "visit_total"):
+            run(store, name, **changed)
+            written.append((name, store.week_file(name, WEEK).read_bytes()))
+    assert len(buckets(store.week_file("visits", WEEK), 1_000)) > 3
+    assert len({content for name, content in written}) == 4
+
+
+def test_buckets_hold_whole_users_and_together_all_keys(store, monkeypatch):
+    monkeypatch.setattr(store_module, "ROW_GROUP", 100)
+    week(store, crowd(200))
+    ranges = buckets(store.week_file("visits", WEEK), 1_000)
+    assert ranges[0][0] == -1
+    assert ranges[-1][1] == KEYS
+    assert all(upto == above for (_, upto), (above, _) in pairwise(ranges))
+
+
+users = st.lists(st.tuples(st.integers(0, 167), st.sampled_from("ABCD")), min_size=0, max_size=40, unique=True)
+
+
+@settings(max_examples=25, deadline=None)
+@given(others=st.lists(users, min_size=1, max_size=6), extra=users)
+def test_one_user_more_leaves_everybody_elses_draws_as_they_were(tmp_path_factory, others, extra):
+    rows = [(u, hour, tower) for u, visits in enumerate(others, start=1) for hour, tower in visits]
+    newcomer = [(99, hour, tower) for hour, tower in extra]
+    kept, histogram = [], []
+    for people in (rows, rows + newcomer):
+        store = Store(tmp_path_factory.mktemp("neighbours"), "town")
+        week(store, people)
+        kept.append(run(store, "truncated_visits").filter(pl.col("user_id") != 99))
+        histogram.append(run(store, "one_visit_histogram")["users"])
+    assert kept[0].equals(kept[1])
+    assert (histogram[1] - histogram[0]).abs().sum() == bool(newcomer)
+
+
+def test_towers_of_an_hour_and_hours_of_a_week_are_drawn_uniformly(store):
+    """Hours seen at three towers are kept as often as hours seen at one."""
+    people = 6_000
+    rows = [(u, hour, tower) for u in range(people) for hour in range(4) for tower in "ABC"]
+    rows += [(u, hour, "A") for u in range(people) for hour in range(4, 10)]
+    week(store, rows)
+    kept = run(store, "truncated_visits")
+    assert chisquare(kept.filter(pl.col("hour") < 4)["tower_id"].value_counts()["count"]).pvalue > 1e-4
+    assert chisquare(kept["hour"].value_counts()["count"]).pvalue > 1e-4
+    drawn = run(store, "one_visit_histogram")["users"]
+    assert drawn.sum() == people
+    assert chisquare(drawn[:3], np.array([10, 4, 4]) / 18 * people).pvalue > 1e-4
+    assert drawn[3] == 0
+
+
+def test_another_salt_draws_another_sample(store):
+    week(store, crowd(100))
+    first = run(store, "truncated_visits")
+    assert not first.equals(run(store, "truncated_visits", site_salt=1))
+    assert not first.equals(run(store, "truncated_visits", hour_salt=1))
+
+
+def test_series_count_visits_densely_and_weigh_them_exactly(store):
+    rows = crowd(60)
+    week(store, rows)
+    kept, series = run(store, "truncated_visits"), run(store, "tower_series")
+    assert len(series) == 4 * 168
+    visits = set(rows)
+    n = {user: sum(1 for v in visits if v[0] == user) for user, _, _ in visits}
+    weight = {user: min(65536, math.isqrt(3 * 2**32 // count)) for user, count in n.items()}
+    for row in series.filter(pl.col("hour") < 12).iter_rows(named=True):
+        here = [user for user, hour, tower in visits if (hour, tower) == (row["hour"], row["tower_id"])]
+        assert row["original"] == len(here)
+        assert row["weighted"] == sum(weight[user] for user in here)
+    assert series["truncated"].sum() == len(kept)
+    assert series.filter(pl.col("hour") >= 12).select("original", "truncated", "weighted").sum().row(0) == (0, 0, 0)
+
+
+def test_the_integer_weight_is_the_floor_of_the_root_and_bounds_the_norm(store):
+    counts = range(1, 401)
+    rows = [(n, i % 168, f"T{i // 168}") for n in counts for i in range(n)]
+    towers = pl.DataFrame({"tower_id": ["T0", "T1", "T2"], "site": [0, 1, 2]})
+    week(store, rows, towers)
+    run(store, "truncated_visits")
+    for l in (1, 10, 30):
+        total = run(store, "tower_series", weight_l=l)["weighted"].sum()
+        weights = [min(2**16, math.isqrt(l * 2**32 // n)) for n in counts]
+        assert total == sum(n * w for n, w in zip(counts, weights, strict=True))
+        assert all(n * w * w <= l * 2**32 for n, w in zip(counts, weights, strict=True))
+
+
+def test_the_total_counts_each_user_up_to_the_clamp(store):
+    week(store, [(1, h, "A") for h in range(100)] + [(2, 0, "A"), (2, 0, "B")])
+    assert run(store, "visit_total")["visits"].to_list() == [20 + 2]
+
+
+def test_an_empty_week_is_all_zeros(store):
+    week(store, [])
+    assert run(store, "truncated_visits").is_empty()
+    assert run(store, "tower_series").select("original", "truncated", "weighted").sum().row(0) == (0, 0, 0)
+    assert len(store.read_week("tower_series", WEEK)) == 4 * 168
+    assert run(store, "one_visit_histogram")["users"].to_list() == [0, 0, 0, 0]
+    assert run(store, "visit_total")["visits"].to_list() == [0]

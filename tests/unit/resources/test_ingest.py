@@ -1,0 +1,167 @@
+"""Records to visits: what is used, what is rejected, and that files may be split and shuffled at will."""
+
+import random
+from datetime import date
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import polars as pl
+import pytest
+
+from density_assets.calendar import week_clock
+from density_assets.errors import BadInput
+from density_assets.settings import CitySettings, EngineSettings
+from resources import ingest
+from resources.engine import SqlEngine
+from resources.ingest import write_records
+from resources.store import Store
+
+WEEK = date(2007, 9, 10)
+CITY = CitySettings.model_construct(visit_user="user_id", visit_time="time", visit_tower="tower_id")
+ANTENNAS = pl.DataFrame({"antenna_id": ["A", "A2", "A3", "B"], "tower_id": ["A", "A", "A", "B"]})
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = Store(tmp_path, "town")
+    store.write_public("antennas", ANTENNAS)
+    return store
+
+
+def stored(store: Store, files: list[Path], week: date = WEEK, zone: str = "Europe/Paris") -> dict[str, int]:
+    clock = week_clock(week, ZoneInfo(zone))
+    return write_records(store, SqlEngine(store, EngineSettings()), clock, files, CITY, lambda _: None)
+
+
+def csv(store: Store, *lines: str, name: str = "r.csv") -> Path:
+    file = store.folder / name
+    file.write_text("\n".join(["user_id,time,tower_id", *lines]) + "\n")
+    return file
+
+
+def rows(store: Store, week: date = WEEK) -> set[tuple]:
+    return set(store.read_week("visits", week).select("user_id", "hour", "tower_id").rows())
+
+
+def test_events_of_one_hour_at_one_site_are_one_visit(store):
+    lines = ["ann,2007-09-10 08:00:00,A", "ann,2007-09-10 08:59:59,A", "ann,2007-09-10 09:00:00,A"]
+    assert stored(store, [csv(store, *lines)]) == {}
+    assert rows(store) == {("ann", 8, "A"), ("ann", 9, "A")}
+
+
+def test_antennas_of_one_site_are_merged_before_deduplication(store):
+    lines = [f"ann,2007-09-10 {hour:02}:10:00,{antenna}" for hour in range(10) for antenna in ("A", "A2", "A3")]
+    stored(store, [csv(store, *lines)])
+    assert rows(store) == {("ann", hour, "A") for hour in range(10)}
+
+
+@pytest.mark.parametrize(
+    "time",
+    [
+        "2007-09-11 08:15:00",
+        "2007-09-11T08:15:00.250",
+        "2007-09-11T08:15:00+02:00",
+        "2007-09-11 06:15:00+00",
+        "2007-09-11T06:15:00Z",
+        "2007-09-10T22:15:00-0800",
+        "1189491300",
+        "1189491300000",
+    ],
+)
+def test_times_with_and_without_zone_fall_in_the_same_local_hour(store, time):
+    assert stored(store, [csv(store, f"ann,{time},A")]) == {}
+    assert rows(store) == {("ann", 32, "A")}
+
+
+@pytest.mark.parametrize(
+    "moments",
+    [
+        pl.Series(["2007-09-11T08:15"]).str.to_datetime(),
+        pl.Series(["2007-09-11T08:15"]).str.to_datetime().dt.replace_time_zone("Europe/Paris"),
+        pl.Series([1189491300]),
+        pl.Series([1189491300.5]),
+        pl.Series(["2007-09-11T08:15:00"]),
+    ],
+)
+def test_parquet_times_keep_their_type(store, moments):
+    file = store.folder / "r.parquet"
+    pl.DataFrame({"user_id": [7], "time": moments, "tower_id": ["A"]}).write_parquet(file)
+    assert stored(store, [file]) == {}
+    assert rows(store) == {(7, 32, "A")}
+
+
+def test_the_hour_that_happens_twice_is_one_slot(store):
+    autumn = date(2007, 10, 22)
+    lines = ["ann,2007-10-28T00:30:00Z,A", "ann,2007-10-28T01:30:00Z,A", "ann,2007-10-28T02:30:00Z,A"]
+    stored(store, [csv(store, *lines)], week=autumn)
+    assert rows(store, autumn) == {("ann", 146, "A"), ("ann", 147, "A")}
+
+
+def test_records_that_cannot_be_used_are_counted_by_reason(store):
+    lines = [
+        "ann,2007-09-10 08:00:00,A",
+        ",2007-09-10 08:00:00,A",
+        "bob,yesterday,A",
+        "bob,,A",
+        "bob,2007-09-09 23:59:59,A",
+        "bob,2007-09-17 00:00:00,A",
+        "bob,2007-09-10 08:00:00,Z",
+        "bob,2007-09-10 08:00:00,",
+    ]
+    assert stored(store, [csv(store, *lines)]) == {
+        "no user": 1,
+        "outside the week": 2,
+        "time not readable": 2,
+        "unknown tower": 2,
+    }
+    assert rows(store) == {("ann", 8, "A")}
+
+
+def test_files_may_be_split_and_shuffled_and_staged_in_parts(tmp_path, monkeypatch):
+    rng = random.Random(1)
+    times = [f"2007-09-{rng.randrange(10, 17)} {rng.randrange(24):02}:00:00" for _ in range(5_000)]
+    lines = [f"u{rng.randrange(300)},{time},{rng.choice(['A', 'A2', 'B'])}" for time in times]
+    written = []
+    for i, pieces in enumerate((1, 3)):
+        store = Store(tmp_path, f"town{i}")
+        store.write_public("antennas", ANTENNAS)
+        rng.shuffle(lines)
+        files = [csv(store, *lines[k::pieces], name=f"r{k}.csv") for k in range(pieces)]
+        monkeypatch.setattr(ingest, "BYTES_PER_PART", 50_000 if i else 10**9)
+        stored(store, files)
+        written.append(store.week_file("visits", WEEK).read_bytes())
+        visits = store.read_week("visits", WEEK)
+        assert visits.equals(visits.sort("user_key", "user_id", "hour", "tower_id"))
+    assert pl.read_parquet(written[0]).equals(pl.read_parquet(written[1]))
+
+
+def test_an_empty_week_is_a_week(store):
+    assert stored(store, [csv(store)]) == {}
+    assert rows(store) == set()
+    assert stored(store, []) == {}
+    assert store.read_week("visits", WEEK).columns == ["user_id", "hour", "tower_id", "user_key"]
+
+
+def test_identifiers_stay_exact_text(store):
+    stored(store, [csv(store, "007,2007-09-10 08:00:00,A", "7,2007-09-10 08:00:00,A")])
+    assert rows(store) == {("007", 8, "A"), ("7", 8, "A")}
+
+
+def test_a_file_that_breaks_in_the_middle_keeps_the_old_week_and_quotes_no_record(store):
+    stored(store, [csv(store, "ann,2007-09-10 08:00:00,A")])
+    good = [f"user{i},2007-09-10 08:00:00,A" for i in range(30_000)]
+    broken = csv(store, *good, 'secretperson,"2007-09-10', *good, name="broken.csv")
+    with pytest.raises(BadInput, match="visit files must be readable") as caught:
+        stored(store, [broken])
+    assert "secretperson" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert rows(store) == {("ann", 8, "A")}
+    assert not list((store.confidential / "staging").glob("*"))
+
+
+@pytest.mark.parametrize("content", [b"", b"\x00\x01\x02\xff not a table"])
+def test_an_unreadable_parquet_file(store, content):
+    file = store.folder / "r.parquet"
+    file.write_bytes(content)
+    with pytest.raises(BadInput, match="visit files must be readable"):
+        stored(store, [file])

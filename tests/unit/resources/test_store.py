@@ -1,0 +1,96 @@
+"""Storage: atomic weeks, private files, views that follow, a database that can be handed out."""
+
+import os
+import stat
+from datetime import date
+
+import duckdb
+import polars as pl
+import pytest
+
+from resources.store import Store, fingerprint
+
+WEEK, NEXT = date(2007, 9, 10), date(2007, 9, 17)
+FRAME = pl.DataFrame({"user_id": [1, 2], "hour": [3, 4]})
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path, "town")
+
+
+def views(store):
+    with duckdb.connect(str(store.confidential / "confidential.duckdb"), read_only=True) as connection:
+        return {name: connection.table(name).fetchall() for (name,) in connection.sql("show tables").fetchall()}
+
+
+def test_a_week_written_twice_is_there_once(store):
+    store.write_week("visits", WEEK, FRAME)
+    store.write_week("visits", WEEK, FRAME.head(1))
+    assert store.read_week("visits", WEEK).equals(FRAME.head(1))
+    assert views(store) == {"visits": [(WEEK, 1, 3)]}
+
+
+def test_views_show_every_week_of_every_table(store):
+    store.write_week("visits", WEEK, FRAME)
+    store.write_week("visits", NEXT, FRAME.head(1))
+    store.write_week("series", NEXT, FRAME.head(0))
+    assert sorted(views(store)["visits"]) == [(WEEK, 1, 3), (WEEK, 2, 4), (NEXT, 1, 3)]
+    assert views(store)["series"] == []
+
+
+def test_a_failure_half_way_leaves_the_old_week_and_no_trace(store):
+    store.write_week("visits", WEEK, FRAME)
+    with pytest.raises(RuntimeError, match="disk"), store.writing_week("visits", WEEK) as writer:
+        writer.write(FRAME.head(1).to_arrow())
+        raise RuntimeError("disk")
+    assert store.read_week("visits", WEEK).equals(FRAME)
+    assert os.listdir(store.confidential / "visits") == [f"{WEEK}.parquet"]
+
+
+def test_a_week_nothing_was_written_to_is_refused(store):
+    with pytest.raises(ValueError, match="an empty week still has columns"), store.writing_week("visits", WEEK):
+        pass
+    assert not store.week_file("visits", WEEK).exists()
+
+
+def test_confidential_files_are_readable_by_their_owner_only(store):
+    store.write_week("visits", WEEK, FRAME)
+    assert store.secret
+    for path in [store.confidential, *store.confidential.rglob("*")]:
+        assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
+
+
+def test_the_release_database_is_replaced_whole_while_a_reader_looks(store):
+    store.write_public("cells", FRAME)
+    with duckdb.connect(str(store.release_database), read_only=True) as reader:
+        store.write_public("towers", FRAME.head(1))
+        assert reader.sql("show tables").fetchall() == [("cells",)]
+    assert store.read_public("cells").equals(FRAME)
+    assert store.read_public("towers").equals(FRAME.head(1))
+
+
+def test_a_failed_public_write_leaves_the_old_database(store):
+    store.write_public("cells", FRAME)
+    with pytest.raises(AttributeError):
+        store.write_public("cells", None)
+    assert store.read_public("cells").equals(FRAME)
+    assert sorted(os.listdir(store.release)) == ["release.duckdb"]
+
+
+def test_fingerprints_of_confidential_weeks_need_the_secret(tmp_path):
+    here, there = Store(tmp_path / "a", "town"), Store(tmp_path / "b", "town")
+    for store in (here, there):
+        store.write_week("visits", WEEK, FRAME)
+    assert here.week_file("visits", WEEK).read_bytes() == there.week_file("visits", WEEK).read_bytes()
+    assert here.week_fingerprint("visits", WEEK) != there.week_fingerprint("visits", WEEK)
+    before = here.week_fingerprint("visits", WEEK)
+    here.write_week("visits", WEEK, FRAME)
+    assert here.week_fingerprint("visits", WEEK) == before
+    here.write_week("visits", WEEK, FRAME.head(1))
+    assert here.week_fingerprint("visits", WEEK) != before
+
+
+def test_public_fingerprints_are_those_of_the_content():
+    assert fingerprint(FRAME) == fingerprint(FRAME.clone())
+    assert fingerprint(FRAME) != fingerprint(FRAME.reverse())

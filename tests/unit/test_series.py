@@ -1,0 +1,21 @@
+import numpy as np
+import polars as pl
+import pytest
+
+from density_assets import series
+
+
+def test_a_table_and_its_matrix_are_the_same_whatever_the_order_of_rows():
+    values = np.arange(3 * 168.0).reshape(3, 168)
+    places = pl.DataFrame({"cell_id": ["b", "a", "c"]})
+    table = series.table(places, original=values, truncated=values / 2)
+    assert table.columns == ["cell_id", "hour", "original", "truncated"]
+    assert table.filter(cell_id="a", hour=5)["original"].item() == 168 + 5
+    shuffled = table.sample(fraction=1, shuffle=True, seed=1)
+    np.testing.assert_array_equal(series.matrix(shuffled, places["cell_id"], "truncated"), values / 2)
+
+
+def test_a_series_with_a_missing_hour_is_refused():
+    table = series.table(pl.DataFrame({"cell_id": ["a"]}), original=np.zeros((1, 168)))
+    with pytest.raises(ValueError, match="1 x 168 rows, got 167"):
+        series.matrix(table.head(167), pl.Series("cell_id", ["a"]), "original")

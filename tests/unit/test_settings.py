@@ -1,0 +1,87 @@
+"""Settings: what a file may say, and what it is told otherwise."""
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from density_assets.errors import BadInput
+from density_assets.settings import EMBEDDED_USERS, Settings, load_settings
+
+PARIS = """
+[city]
+name = "paris"
+cells = "iris.gpkg"
+cell_id = "DCOMIRIS"
+towers = "orange_sites.csv"
+tower_x = "x"
+tower_y = "y"
+tower_crs = "EPSG:2154"
+users = 100000
+"""
+
+
+def loaded(tmp_path: Path, text: str) -> Settings:
+    file = tmp_path / "my.toml"
+    file.write_text(text)
+    return load_settings(file)
+
+
+def complaint(tmp_path: Path, text: str) -> str:
+    with pytest.raises(BadInput) as caught:
+        loaded(tmp_path, text)
+    assert "my.toml" in str(caught.value)
+    return str(caught.value)
+
+
+def test_without_a_file_the_embedded_city_has_the_published_size():
+    settings = load_settings(None)
+    assert settings.city.synthetic
+    assert settings.city.embedded
+    assert settings.city.simulated_users == EMBEDDED_USERS == 1_992_846
+    assert settings.city.first_week == date(2007, 9, 10)
+    assert (settings.privacy.epsilon, settings.privacy.delta, settings.privacy.visits_per_user) == (0.3, 2e-6, 30)
+
+
+def test_the_paris_example_is_accepted_and_paths_start_at_the_file(tmp_path):
+    settings = loaded(tmp_path, PARIS)
+    assert settings.path(settings.city.cells) == tmp_path / "iris.gpkg"
+    assert settings.city.synthetic
+    assert not settings.city.embedded
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[city]\nuzers = 3", "unknown key city.uzers; did you mean 'users'?"),
+        ("[privacy]\nepsilom = 1", "unknown key privacy.epsilom; did you mean 'epsilon'?"),
+        ("[citi]\nname = 'x'", "unknown table [citi]; did you mean 'city'?"),
+        ("city = 3", "[city] must be a table, got 3"),
+        ("[privacy]\nepsilon = 0", "privacy.epsilon: Input should be greater than 0, got 0"),
+        ("[privacy]\nepsilon = nan", "privacy.epsilon"),
+        ("[privacy]\ndelta = 0.5", "privacy.delta: Input should be less than or equal to 0.00001, got 0.5"),
+        ("[privacy]\ndelta = 0", "privacy.delta"),
+        (
+            "[privacy]\nvisits_per_user = 0",
+            "privacy.visits_per_user: Input should be greater than or equal to 1, got 0",
+        ),
+        ("[city]\nfirst_week = 2007-09-11", "a week starts on a Monday, got Tuesday 2007-09-11"),
+        ("[city]\ntimezone = 'Europe/Pari'", "did you mean 'Europe/Paris'?"),
+        ("[city]\nname = '../up'", "city.name"),
+        ("[city]\ntowers = 't.csv'", "towers describe own data, which needs cells as well"),
+        (PARIS.replace('name = "paris"\n', ""), "own data needs a name of its own"),
+        (PARIS.replace("users = 100000", ""), "give either visits (records of real people) or users"),
+        (PARIS + "visits = 'v.csv'", "give either visits (records of real people) or users"),
+        (PARIS.replace("users = 100000", "visits = 'v.csv'"), "so the tower list needs tower_id"),
+        (PARIS.replace('cell_id = "DCOMIRIS"\n', ""), "own cells need cell_id as well"),
+        ("[scheme]\nname = 'magic'", "scheme.name"),
+        ("[city", "must be TOML"),
+    ],
+)
+def test_a_mistake_is_named(tmp_path, text, words):
+    assert words in complaint(tmp_path, text)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(BadInput, match=r"must be readable: .*none.toml: No such file"):
+        load_settings(tmp_path / "none.toml")
