@@ -46,6 +46,7 @@ def scan(home: Path, users: int) -> None:
     file = str(store_of(home, users).week_file("visits", WEEK))
     with duckdb.connect() as connection:
         connection.execute("set threads = $n", {"n": EngineSettings().threads})
+        connection.execute("set enable_progress_bar = false")
         sums = "count(*), sum(user_id), sum(hour), sum(tower_id), sum(user_key), max(week)"
         connection.read_parquet(file).aggregate(sums).fetchall()
 

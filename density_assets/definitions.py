@@ -4,21 +4,36 @@ from pathlib import Path
 
 import dagster as dg
 
-from density_assets.assets import confidential, public
+from density_assets import checks
+from density_assets.assets import confidential, mechanisms, public, release
+from density_assets.assets.zone_rule import refuse_leaks
 from density_assets.jobs import weekly_release
 from density_assets.partitions import current_home, current_settings
+from density_assets.privacy.noise import OpenDpNoise
 from density_assets.settings import Settings
 from resources.console import console
 from resources.engine import SqlEngine
 from resources.io_manager import TableIOManager
+from resources.ledger import Budget, Ledger
+from resources.measurements import Measurements
 from resources.store import Store
+
+
+def graph() -> list[dg.AssetsDefinition]:
+    """Every asset, after a look at how data would flow between them."""
+    found = dg.load_assets_from_modules([public, confidential, mechanisms, release])
+    assets = [asset for asset in found if isinstance(asset, dg.AssetsDefinition)]
+    refuse_leaks(assets)
+    return assets
 
 
 def build_definitions(settings: Settings, home: Path) -> dg.Definitions:
     """All assets, jobs and resources for one city."""
-    store = Store(home, settings.city.name)
+    store, ledger = Store(home, settings.city.name), Ledger(home)
+    budget = Budget(settings.privacy.budget_epsilon, settings.privacy.budget_delta)
     return dg.Definitions(
-        assets=dg.load_assets_from_modules([public, confidential]),
+        assets=graph(),
+        asset_checks=[checks.ledger_is_whole],
         jobs=[weekly_release],
         loggers={"console": console},
         resources={
@@ -26,6 +41,8 @@ def build_definitions(settings: Settings, home: Path) -> dg.Definitions:
             "store": store,
             "engine": SqlEngine(store, settings.engine),
             "tables": TableIOManager(store),
+            "ledger": ledger,
+            "measurements": Measurements(store, ledger, OpenDpNoise(), budget),
         },
         executor=dg.in_process_executor,
     )

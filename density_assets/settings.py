@@ -120,7 +120,7 @@ class SchemeSettings(_Table):
     name: Literal["lpa", "gpa", "fpa", "efpa", "efpag", "efpag_iris", "lowrank"] = "lowrank"
     calibration: Literal["sound", "published"] = "sound"
     improved: bool = True
-    split: Annotated[float, Field(gt=0, lt=1)] = 0.5
+    split: Annotated[float, Field(gt=0, lt=1)] | None = None
     weight_l: Positive = 1
 
 

@@ -1,4 +1,4 @@
-"""Passes tables between assets: confidential ones by week, public ones whole."""
+"""Passes tables between assets: confidential weeks as files, everything that may be known in the release database."""
 
 from datetime import date
 
@@ -6,6 +6,8 @@ import dagster as dg
 import polars as pl
 
 from resources.store import Store
+
+CONFIDENTIAL = ("confidential", "evaluation")  # zones whose tables never reach the release database
 
 
 class TableIOManager(dg.IOManager):
@@ -18,16 +20,24 @@ class TableIOManager(dg.IOManager):
         """Replace the asset's table, or its week of it; nothing to do where SQL has stored it already."""
         if obj is None:
             return
-        table = context.definition_metadata["table"]
-        if context.has_asset_partitions:
-            self._store.write_week(table, date.fromisoformat(context.asset_partition_key), obj)
-        else:
+        table, week = context.definition_metadata["table"], _week(context)
+        if week is None:
             self._store.write_public(table, obj)
+        elif context.definition_metadata["zone"] in CONFIDENTIAL:
+            self._store.write_week(table, week, obj)
+        else:
+            self._store.write_release_week(table, week, obj)
 
     def load_input(self, context: dg.InputContext) -> pl.DataFrame:
         """The upstream asset's table, or its week of it."""
         assert context.upstream_output is not None  # assets only
-        table = context.upstream_output.definition_metadata["table"]
-        if context.has_asset_partitions:
-            return self._store.read_week(table, date.fromisoformat(context.asset_partition_key))
-        return self._store.read_public(table)
+        upstream, week = context.upstream_output.definition_metadata, _week(context)
+        if week is None:
+            return self._store.read_public(upstream["table"])
+        if upstream["zone"] in CONFIDENTIAL:
+            return self._store.read_week(upstream["table"], week)
+        return self._store.read_release_week(upstream["table"], week)
+
+
+def _week(context: dg.InputContext | dg.OutputContext) -> date | None:
+    return date.fromisoformat(context.asset_partition_key) if context.has_asset_partitions else None

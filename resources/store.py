@@ -20,6 +20,7 @@ import duckdb
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
+from duckdb import ColumnExpression, ConstantExpression
 from filelock import FileLock
 
 ROW_GROUP = 250_000  # small enough that a bucket of users skips most of the file
@@ -90,16 +91,34 @@ class Store:
 
     def write_public(self, table: str, frame: pl.DataFrame) -> None:
         """Replace a table of `release.duckdb`."""
+        with self._rebuilding(frame) as connection:
+            connection.execute(f"create or replace table {_quoted(table)} as from incoming")
+
+    def write_release_week(self, table: str, week: date, frame: pl.DataFrame) -> None:
+        """Replace a week of a table of `release.duckdb`."""
+        weekly = frame.select(pl.lit(week).alias("week"), pl.all())
+        with self._rebuilding(weekly) as connection:
+            connection.execute(f"create table if not exists {_quoted(table)} as from incoming limit 0")
+            connection.execute(f"delete from {_quoted(table)} where week = $week", {"week": week})  # noqa: S608  # quoted
+            connection.execute(f"insert into {_quoted(table)} by name from incoming")  # quoted
+
+    @contextmanager
+    def _rebuilding(self, frame: pl.DataFrame) -> Iterator[duckdb.DuckDBPyConnection]:
         with self._locked("release"), _replacing(self.release_database, keep=True) as connection:
             connection.register("incoming", frame.to_arrow())
-            name = table.replace('"', '""')
-            connection.execute(f'create or replace table "{name}" as from incoming')
+            yield connection
             connection.unregister("incoming")
 
     def read_public(self, table: str) -> pl.DataFrame:
         """A table of `release.duckdb`."""
         with duckdb.connect(str(self.release_database), read_only=True) as connection:
             return pl.DataFrame(connection.table(table).to_arrow_table())
+
+    def read_release_week(self, table: str, week: date) -> pl.DataFrame:
+        """One week of a table of `release.duckdb`, without its week column."""
+        with duckdb.connect(str(self.release_database), read_only=True) as connection:
+            mine = connection.table(table).filter(ColumnExpression("week") == ConstantExpression(week))
+            return pl.DataFrame(mine.to_arrow_table()).drop("week")
 
     # --- keys and fingerprints --------------------------------------------------------------------------
 
@@ -183,6 +202,10 @@ def column_types(schema: pa.Schema) -> dict[str, str]:
 def fingerprint(frame: pl.DataFrame) -> str:
     """Plain content hash of a public table."""
     return hashlib.sha256(frame.write_ipc(None, compat_level=pl.CompatLevel.oldest()).getvalue()).hexdigest()[:32]
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 @contextmanager

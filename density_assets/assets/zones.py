@@ -40,6 +40,8 @@ class Zone(StrEnum):
     EVALUATION = "evaluation"  # compares with the truth: confidential
 
 
+OPEN = (Zone.PUBLIC, Zone.MECHANISM, Zone.RELEASE)  # what leaves a door may be known
+
 GROUPS = {
     Zone.PUBLIC: "1_public",
     Zone.CONFIDENTIAL: "2_confidential",
@@ -104,30 +106,32 @@ def asset(
     deps: tuple[str, ...] = (),
     kinds: tuple[str, ...] = ("python", "duckdb"),
     code_version: str = "1",
+    weekly: bool = True,
 ) -> Callable[[Callable[..., Made]], dg.AssetsDefinition]:
     """Turn a function that returns `Made` into an asset of a zone.
 
     table: the name of its table where it differs from the function's.
     deps: upstream assets that are read by SQL rather than passed as arguments.
+    weekly: whether there is one table per week (never for public assets) or one for all.
     """
 
     def decorate(function: Callable[..., Made]) -> dg.AssetsDefinition:
         name = function.__name__
-        weekly = zone is not Zone.PUBLIC
+        partitions = WEEKS if weekly and zone is not Zone.PUBLIC else None
 
         @functools.wraps(function)
         def run(context: dg.AssetExecutionContext, **inputs: Any) -> dg.Output[pl.DataFrame | None]:
             made = function(context, **inputs)
             _refuse_other_columns(name, made.table, columns)
             settings, store = context.resources.settings, context.resources.store
-            week = date.fromisoformat(context.partition_key) if weekly else None
+            week = date.fromisoformat(context.partition_key) if partitions else None
             rows, types = store.week_shape(table or name, week) if made.table is None else _shape(made.table)
             metadata = {
                 "dagster/column_schema": _schema(columns, types),
                 "dagster/column_lineage": _lineage(columns),
                 **_shown(made.pictures, {"rows": rows} | made.facts, name, zone, week, settings, store),
             }
-            version = dg.DataVersion(_data_version(made, table or name, week, store))
+            version = dg.DataVersion(_data_version(made, table or name, zone, week, store))
             return dg.Output(made.table, metadata=metadata, data_version=version)
 
         # Dagster reads inputs off the signature; what it gets back is decided here, not by the function.
@@ -143,10 +147,10 @@ def asset(
             kinds=set(kinds),
             code_version=code_version,
             metadata={"zone": zone.value, "table": table or name},
-            partitions_def=WEEKS if weekly else None,
+            partitions_def=partitions,
             deps=list(deps),
             io_manager_key="tables",
-            required_resource_keys={"settings", "store", "engine"},
+            required_resource_keys={"settings", "store", "engine", "measurements", "ledger"},
         )(run)
 
     return decorate
@@ -174,13 +178,13 @@ def _lineage(columns: dict[str, Column]) -> dg.TableColumnLineage:
     return dg.TableColumnLineage({name: [dep(o) for o in origins] for name, origins in named.items()})
 
 
-def _data_version(made: Made, table: str, week: date | None, store: Store) -> str:
-    if week is None:
-        assert made.table is not None  # public tables are small and passed as values
-        return fingerprint(made.table)
+def _data_version(made: Made, table: str, zone: Zone, week: date | None, store: Store) -> str:
+    """A content hash: plain where everybody may know the content, keyed where a hash could confirm a guess."""
     if made.table is None:
+        assert week is not None  # only weeks of confidential tables are stored by SQL
         return store.week_fingerprint(table, week)
-    return store.keyed(fingerprint(made.table))
+    plain = fingerprint(made.table)
+    return plain if zone in OPEN else store.keyed(plain)
 
 
 def _shown(
@@ -193,7 +197,7 @@ def _shown(
     store: Store,
 ) -> dict[str, Any]:
     """What the UI shows: everything where everybody may know it, else only where to find it."""
-    if zone in (Zone.PUBLIC, Zone.RELEASE) or settings.city.synthetic:
+    if zone in OPEN or settings.city.synthetic:
         return {**facts, **{title: _inline(picture) for title, picture in pictures.items()}}
     folder = store.confidential / "about" / name
     with private_files():

@@ -3,6 +3,8 @@
 Only values live here; reading them from files is `cells.py` and `towers.py`, inventing them is `embedded.py`.
 """
 
+import hashlib
+import json
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -63,3 +65,25 @@ class Towers:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+
+def geography_hash(cells: Cells, towers: Towers) -> str:
+    """One hash of the public geography, to the centimetre: measurements of another geography are other measurements.
+
+    It must not change with the version of a library, or an upgrade would pay for every release again; hence coordinates
+    rounded to centimetres and written as text.
+    """
+    content = {
+        "cells": [[str(id_), _centimetres(shape)] for id_, shape in zip(cells.ids, cells.polygons, strict=True)],
+        "towers": [[str(id_), *_rounded(xy)] for id_, xy in zip(towers.ids, towers.xy, strict=True)],
+    }
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+
+def _centimetres(shape: Any) -> list[list[list[int]]]:
+    rings = [ring for part in shapely.get_parts(shape) for ring in (part.exterior, *part.interiors)]
+    return [[_rounded(point) for point in shapely.get_coordinates(ring)] for ring in rings]
+
+
+def _rounded(point: NDArray[np.float64]) -> list[int]:
+    return [round(float(value) * 100) for value in point]

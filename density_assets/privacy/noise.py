@@ -1,0 +1,115 @@
+"""Sources of noise: one for releases, one for studies and tests, behind the same four methods.
+
+Releases draw from OpenDP: cryptographic randomness, noise on a lattice (no floating-point leaks), and no seed, which
+is right. Studies and tests draw from a seeded numpy generator; everything drawn so is stamped as a simulation and can
+never leave as a release.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+import opendp.prelude as dp
+from numpy.typing import NDArray
+
+from density_assets.privacy.events import Gaussian, Laplace, Selection
+
+dp.enable_features("contrib")
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+ROUNDING_IS_FINE = 1_000.0  # a rounded normal of this sigma has a variance too large by one part in ten million
+
+
+class Noise(Protocol):
+    """Draws what an event describes."""
+
+    @property
+    def simulation(self) -> bool:
+        """Whether draws can be repeated by whoever knows a seed; such draws are never released."""
+
+    def gaussian(self, values: Floats, event: Gaussian) -> Floats:
+        """Values plus Gaussian noise."""
+
+    def laplace(self, values: Floats, event: Laplace) -> Floats:
+        """Values plus Laplace noise."""
+
+    def discrete_gaussian(self, values: Integers, event: Gaussian) -> Integers:
+        """Integers plus integer noise with probabilities in proportion to exp(-x²/(2 sigma²))."""
+
+    def select(self, scores: Floats, event: Selection) -> Integers:
+        """For each row the column drawn by the exponential mechanism; small scores are good."""
+
+
+class OpenDpNoise:
+    """Noise for releases."""
+
+    simulation = False
+
+    def gaussian(self, values: Floats, event: Gaussian) -> Floats:
+        domain, metric = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.l2_distance(T=float)
+        return _applied(dp.m.make_gaussian(domain, metric, scale=event.sigma), _finite(values))
+
+    def laplace(self, values: Floats, event: Laplace) -> Floats:
+        domain, metric = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.l1_distance(T=float)
+        return _applied(dp.m.make_laplace(domain, metric, scale=event.scale), _finite(values))
+
+    def discrete_gaussian(self, values: Integers, event: Gaussian) -> Integers:
+        domain, metric = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T=float)
+        return _applied(dp.m.make_gaussian(domain, metric, scale=event.sigma), _integers(values))
+
+    def select(self, scores: Floats, event: Selection) -> Integers:
+        domain, metric = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.linf_distance(T=float)
+        largest = dp.m.make_noisy_max(domain, metric, dp.zero_concentrated_divergence(), scale=event.scale)
+        return np.array([largest(row) for row in -_finite(scores)], dtype=np.int64)
+
+
+class SimulatedNoise:
+    """Noise for studies and tests: the same distributions, from a seed."""
+
+    simulation = True
+
+    def __init__(self, seed: int) -> None:
+        self._random = np.random.default_rng(seed)
+
+    def gaussian(self, values: Floats, event: Gaussian) -> Floats:
+        return _finite(values) + self._random.normal(0, event.sigma, values.shape)
+
+    def laplace(self, values: Floats, event: Laplace) -> Floats:
+        return _finite(values) + self._random.laplace(0, event.scale, values.shape)
+
+    def discrete_gaussian(self, values: Integers, event: Gaussian) -> Integers:
+        return _integers(values) + _discrete_gaussian(self._random, event.sigma, values.shape)
+
+    def select(self, scores: Floats, event: Selection) -> Integers:
+        gumbel = self._random.gumbel(0, event.scale, scores.shape)
+        best: Integers = np.argmax(gumbel - _finite(scores), axis=1)
+        return best
+
+
+def _discrete_gaussian(random: np.random.Generator, sigma: float, shape: tuple[int, ...]) -> Integers:
+    """From the probabilities where they differ from those of a rounded normal, else from that."""
+    if sigma > ROUNDING_IS_FINE:
+        return np.rint(random.normal(0, sigma, shape)).astype(np.int64)
+    support = np.arange(-math.ceil(12 * sigma) - 1, math.ceil(12 * sigma) + 2)
+    weight = np.exp(-(support**2) / (2 * sigma**2))
+    drawn = random.choice(len(support), size=shape, p=weight / weight.sum())
+    return support[drawn]
+
+
+def _applied(measurement: Callable[[Any], Any], values: NDArray[Any]) -> NDArray[Any]:
+    return np.asarray(measurement(values.reshape(-1)), dtype=values.dtype).reshape(values.shape)
+
+
+def _finite(values: Floats) -> Floats:
+    if not np.isfinite(values).all():
+        raise ValueError(f"noise is added to finite numbers only, got {np.count_nonzero(~np.isfinite(values))} others")
+    return np.array(values, dtype=np.float64)  # a copy of our own: OpenDP refuses read-only arrays
+
+
+def _integers(values: Integers) -> Integers:
+    if not np.issubdtype(values.dtype, np.integer):
+        raise ValueError(f"discrete noise is added to integers only, got {values.dtype}")
+    return np.array(values, dtype=np.int64)

@@ -1,0 +1,305 @@
+"""The ledger: what every release of a population has cost, and whether one more may be paid.
+
+One SQLite file for everything under `$DENSITY_HOME`, apart from any table a user may delete, because budgets follow
+people and not cities. Rows are only ever added; each holds the hash of the one before. A charge is committed to disk
+before noise is drawn, and so is the note that its noise is about to be drawn: whatever happens next, the same charge
+never pays for a second draw.
+"""
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from density_assets.privacy.events import Event, from_record, to_record
+from density_assets.privacy.planning import cost_of, releases_that_fit
+
+GENESIS = "0" * 64
+UNIT = "one subscriber identifier, one week"
+
+_SCHEMA = """
+create table if not exists charges (
+    row integer primary key,
+    at text not null,            -- when it was charged, UTC
+    population text not null,    -- whose budget it is
+    unit text not null,          -- what one user's presence means
+    city text not null,
+    week text not null,
+    revision integer not null,
+    door text not null,          -- the mechanism asset that draws
+    measurement text not null,   -- key of the measurement the charge pays for
+    epsilon real not null,       -- promise of the whole release
+    delta real not null,
+    events text not null,        -- what this door spends, as JSON
+    previous text not null,
+    hash text not null unique
+);
+create table if not exists draws (
+    row integer primary key,
+    at text not null,
+    charge text not null unique references charges (hash),
+    previous text not null,
+    hash text not null unique
+);
+create trigger if not exists charges_stay before update on charges
+    begin select raise(abort, 'the ledger is append-only'); end;
+create trigger if not exists charges_last before delete on charges
+    begin select raise(abort, 'the ledger is append-only'); end;
+create trigger if not exists draws_stay before update on draws
+    begin select raise(abort, 'the ledger is append-only'); end;
+create trigger if not exists draws_last before delete on draws
+    begin select raise(abort, 'the ledger is append-only'); end;
+"""
+
+
+class LedgerError(RuntimeError):
+    """The ledger cannot be trusted: nothing may be drawn until a person has looked."""
+
+
+class BudgetRefused(RuntimeError):
+    """The release would cost more than is left: nothing was charged and nothing drawn."""
+
+
+@dataclass(frozen=True)
+class Charge:
+    """What one door of one release spends."""
+
+    population: str
+    city: str
+    week: str
+    revision: int
+    door: str
+    measurement: str
+    epsilon: float
+    delta: float
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What all weeks of a calendar year may cost together, for one population."""
+
+    epsilon: float
+    delta: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """A charge as it stands in the ledger."""
+
+    row: int
+    at: str
+    charge: Charge
+    hash: str
+    drawn: bool
+
+
+class Ledger:
+    """The ledger file under a home folder."""
+
+    def __init__(self, home: Path) -> None:
+        self.file = home / "ledger.sqlite"
+        self._home = home
+
+    # --- paying ---------------------------------------------------------------------------------------------
+
+    def reserve(self, charges: Sequence[Charge], budget: Budget, witnesses: frozenset[str]) -> None:
+        """Charge every door of a release that is not paid for yet, all or none.
+
+        A charge whose noise may have been drawn already pays for nothing more: its door is charged again.
+
+        witnesses: hashes of charges that stored measurements name; the ledger must know them all.
+        """
+        with self._writing() as connection:
+            self._refuse_if_damaged(connection, witnesses)
+            unused = {row.charge.measurement for row in _rows(connection) if not row.drawn}
+            due = [charge for charge in charges if charge.measurement not in unused]
+            if due:
+                _refuse_over_budget(list(_rows(connection)), due, budget)
+            for charge in due:
+                _append_charge(connection, charge)
+
+    def begin_draw(self, measurement: str) -> str:
+        """Note that the noise of a paid charge is about to be drawn; returns the charge's hash.
+
+        Committed before the first random number: from here on the charge is used, drawn or not.
+        """
+        with self._writing() as connection:
+            for row in _rows(connection):
+                if row.charge.measurement == measurement and not row.drawn:
+                    _append_draw(connection, row.hash)
+                    return row.hash
+        raise LedgerError(f"a draw must be paid for; measurement {measurement[:12]} has no unused charge: reserve it")
+
+    # --- looking --------------------------------------------------------------------------------------------
+
+    def rows(self) -> list[Row]:
+        """Every charge, oldest first."""
+        if not self.file.exists():
+            return []
+        with closing(self._connect()) as connection:
+            return list(_rows(connection))
+
+    def head(self) -> str:
+        """Hash of the newest charge."""
+        rows = self.rows()
+        return rows[-1].hash if rows else GENESIS
+
+    def verify(self, witnesses: frozenset[str] = frozenset()) -> int:
+        """Check the whole chain and that nothing the measurements know of is missing; returns the number of charges."""
+        if not self.file.exists():
+            if witnesses:
+                raise LedgerError(_missing(witnesses, self.file))
+            return 0
+        with closing(self._connect()) as connection:
+            self._refuse_if_damaged(connection, witnesses)
+            return len(list(_rows(connection)))
+
+    def backup(self, copy: Path) -> None:
+        """Write a consistent copy, also while others write."""
+        self.verify()
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        with closing(self._connect()) as connection, closing(sqlite3.connect(copy)) as target:
+            connection.backup(target)
+
+    def restore(self, copy: Path, witnesses: frozenset[str]) -> None:
+        """Put a copy back; refused if it is damaged, knows less than the measurements, or less than the ledger."""
+        saved = Ledger(copy.parent)
+        saved.file = copy
+        saved.verify(witnesses)
+        lost = {row.hash for row in self.rows()} - {row.hash for row in saved.rows()}
+        if lost:
+            raise LedgerError(
+                f"a restored ledger must hold every charge of the present one, {copy} lacks {len(lost)}: "
+                "keep the present one"
+            )
+        with self._writing() as connection, closing(sqlite3.connect(copy)) as source:
+            connection.rollback()
+            source.backup(connection)
+
+    # --- inside ---------------------------------------------------------------------------------------------
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self.file, timeout=60, isolation_level=None)
+        connection.execute("pragma synchronous = full")
+        return connection
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction that is on disk when it ends, or never was."""
+        self._home.mkdir(parents=True, exist_ok=True)
+        with closing(self._connect()) as connection:
+            connection.execute("pragma journal_mode = wal")
+            connection.executescript(_SCHEMA)
+            connection.execute("begin immediate")
+            try:
+                yield connection
+            except BaseException:
+                connection.rollback()
+                raise
+            connection.commit()
+
+    def _refuse_if_damaged(self, connection: sqlite3.Connection, witnesses: frozenset[str]) -> None:
+        for table in ("charges", "draws"):
+            _verify_chain(connection, table)
+        if unknown := witnesses - {row.hash for row in _rows(connection)}:
+            raise LedgerError(_missing(unknown, self.file))
+
+
+def charged_events(rows: Sequence[Row], population: str, year: str) -> list[Event]:
+    """Every event charged to a population for the weeks of a calendar year."""
+    return [
+        event
+        for row in rows
+        if row.charge.population == population and row.charge.week.startswith(year)
+        for event in row.charge.events
+    ]
+
+
+def _refuse_over_budget(rows: Sequence[Row], due: Sequence[Charge], budget: Budget) -> None:
+    population, year = due[0].population, due[0].week[:4]
+    before = charged_events(rows, population, year)
+    asked = [event for charge in due for event in charge.events]
+    after = cost_of(before, asked, 1, budget.delta)
+    if after > budget.epsilon:
+        spent, alone = cost_of(before, asked, 0, budget.delta), cost_of([], asked, 1, budget.delta)
+        fit = releases_that_fit(before, asked, budget.epsilon, budget.delta)
+        raise BudgetRefused(
+            f"the releases of {year} for {population} may cost epsilon {budget.epsilon:g} at delta {budget.delta:g} "
+            f"together: spent {spent:.3f}, this release costs {alone:.3f} alone and would make {after:.3f}. "
+            f"Left are {budget.epsilon - spent:.3f}, enough for {fit} such releases. "
+            "Nothing was charged and nothing drawn; lower privacy.epsilon, or wait for the next year"
+        )
+
+
+def _append_charge(connection: sqlite3.Connection, charge: Charge) -> None:
+    content = {
+        **{name: value for name, value in asdict(charge).items() if name != "events"},
+        "at": _now(),
+        "unit": UNIT,
+        "events": json.dumps([to_record(event) for event in charge.events], sort_keys=True),
+    }
+    _append(connection, "charges", content)
+
+
+def _append_draw(connection: sqlite3.Connection, charge_hash: str) -> None:
+    _append(connection, "draws", {"at": _now(), "charge": charge_hash})
+
+
+def _append(connection: sqlite3.Connection, table: str, content: dict[str, Any]) -> None:
+    last = connection.execute(f"select hash from {table} order by row desc limit 1").fetchone()  # noqa: S608  # our names
+    row = {**content, "previous": last[0] if last else GENESIS}
+    row["hash"] = _hash(row)
+    names = ", ".join(row)
+    marks = ", ".join(f":{name}" for name in row)
+    connection.execute(f"insert into {table} ({names}) values ({marks})", row)  # noqa: S608  # our names
+
+
+def _verify_chain(connection: sqlite3.Connection, table: str) -> None:
+    cursor = connection.execute(f"select * from {table} order by row")  # noqa: S608  # our names
+    names = [column[0] for column in cursor.description]
+    previous = GENESIS
+    for number, values in enumerate(cursor, start=1):
+        row = dict(zip(names, values, strict=True))
+        position, found = row.pop("row"), row.pop("hash")
+        if position != number or row["previous"] != previous or found != _hash(row):
+            raise LedgerError(
+                f"row {number} of the ledger's {table} is not what was written: it was changed, removed or inserted. "
+                "Nothing may be drawn; restore a backup and find out what happened"
+            )
+        previous = found
+
+
+def _hash(row: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(row, sort_keys=True).encode()).hexdigest()
+
+
+def _rows(connection: sqlite3.Connection) -> Iterator[Row]:
+    cursor = connection.execute(
+        "select c.*, d.row is not null as drawn from charges c left join draws d on d.charge = c.hash order by c.row"
+    )
+    names = [column[0] for column in cursor.description]
+    for values in cursor:
+        row = dict(zip(names, values, strict=True))
+        charge = Charge(
+            **{name: row[name] for name in Charge.__dataclass_fields__ if name != "events"},
+            events=tuple(from_record(record) for record in json.loads(row["events"])),
+        )
+        yield Row(row["row"], row["at"], charge, row["hash"], bool(row["drawn"]))
+
+
+def _missing(unknown: frozenset[str], file: Path) -> str:
+    return (
+        f"the ledger must hold every charge a stored measurement was drawn under, {file.name} lacks {len(unknown)} "
+        f"({min(unknown)[:12]}…): it was cut, lost or replaced by an older copy. "
+        "Nothing may be drawn; restore a newer backup"
+    )
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,215 @@
+"""Measurements: noisy answers that are drawn once.
+
+Orchestrators recompute; a second draw of noise on the same data is a second release, and averaging draws removes the
+noise. So a measurement is kept under a key made of everything a person decided (population, city, public geography,
+mechanism, parameters, week, revision) and nothing that was computed from people. The same key returns the stored draw
+at no cost, even
+if records have changed meanwhile: to draw again because the content changed would tell that it changed. Only a changed
+setting or a declared revision is a new key, and a new key is paid for.
+"""
+
+import hashlib
+import io
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from filelock import FileLock
+from numpy.typing import NDArray
+
+from density_assets.privacy.events import Event, to_record
+from density_assets.privacy.noise import Noise
+from resources.ledger import Budget, Charge, Ledger
+from resources.store import Store, private_files
+
+Values = dict[str, NDArray[Any]]
+
+
+class NotReleasable(RuntimeError):
+    """The draw asked for may never leave as a release: nothing was charged and nothing drawn."""
+
+
+@dataclass(frozen=True)
+class ReleaseRequest:
+    """All that decides what a release draws: settings and public geography, no data.
+
+    population: whose budget is charged.
+    geography: hash of the public cells and towers.
+    parameters: every setting that shapes the draw.
+    version: changes only when the distribution of the mechanism's output changes, so upgrades do not spend again.
+    doors: what each mechanism asset will spend.
+    """
+
+    population: str
+    city: str
+    geography: str
+    week: str
+    revision: int
+    scheme: str
+    calibration: str
+    version: int
+    epsilon: float
+    delta: float
+    parameters: Mapping[str, Any]
+    doors: Mapping[str, tuple[Event, ...]]
+
+    def key(self, door: str) -> str:
+        """The key of one door's measurement."""
+        decided = {name: value for name, value in asdict(self).items() if name != "doors"}
+        return hashlib.sha256(json.dumps({**decided, "door": door}, sort_keys=True).encode()).hexdigest()
+
+    def charge(self, door: str) -> Charge:
+        """What one door of the release costs."""
+        return Charge(
+            population=self.population,
+            city=self.city,
+            week=self.week,
+            revision=self.revision,
+            door=door,
+            measurement=self.key(door),
+            epsilon=self.epsilon,
+            delta=self.delta,
+            events=self.doors[door],
+        )
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A stored draw: values, the events that shaped them and the hash of the charge that paid for them."""
+
+    values: Values
+    events: tuple[dict[str, Any], ...]
+    charge: str
+    simulation: bool = False
+
+
+class Measurements:
+    """The measurements of one city, behind the ledger of its home."""
+
+    def __init__(self, store: Store, ledger: Ledger, noise: Noise, budget: Budget) -> None:
+        self._store = store
+        self._ledger = ledger
+        self._noise = noise
+        self._budget = budget
+        self._folder = store.release / "measurements"
+
+    def measure(
+        self,
+        request: ReleaseRequest,
+        door: str,
+        fingerprint: Callable[[], str | None],
+        prepare: Callable[[], Callable[[Noise], Values]],
+    ) -> Measurement:
+        """The draw of one door: the stored one, or a new one that is paid for first.
+
+        fingerprint: keyed fingerprint of the confidential tables the draw reads; none once they are purged.
+        prepare: reads and checks those tables and returns the function that draws, before anything is charged.
+
+        Guarantees: noise is drawn only after a charge for this very draw is committed, each charge pays for at most
+        one draw, and a draw is stored under its key before it is returned.
+        """
+        key = request.key(door)
+        with self._alone(request):
+            if self._file(key).exists():
+                self._compare_inputs(request, door, fingerprint())
+                return self._load(key)
+            _refuse_unreleasable(request, self._noise)
+            draw = prepare()
+            self._remember_inputs(key, fingerprint())
+            missing = [name for name in request.doors if not self._file(request.key(name)).exists()]
+            self._ledger.reserve([request.charge(name) for name in missing], self._budget, self.witnesses())
+            charge = self._ledger.begin_draw(key)
+            values = draw(self._noise)
+            self._save(key, Measurement(values, tuple(map(to_record, request.doors[door])), charge))
+            return self._load(key)
+
+    def witnesses(self) -> frozenset[str]:
+        """Charges that stored measurements of any city of the home name."""
+        files = self._store.folder.parent.glob("*/release/measurements/*.npz")
+        return frozenset(json.loads(str(np.load(file)["about"]))["charge"] for file in files)
+
+    def _alone(self, request: ReleaseRequest) -> FileLock:
+        """One run at a time works on a release; the lock ends with its process."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        locks = self._store.confidential / "locks"
+        with private_files():
+            locks.mkdir(exist_ok=True)
+        return FileLock(locks / f"release-{request.key('')[:32]}.lock")
+
+    def _file(self, key: str) -> Path:
+        return self._folder / f"{key[:32]}.npz"
+
+    def _load(self, key: str) -> Measurement:
+        with np.load(self._file(key)) as archive:
+            about = json.loads(str(archive["about"]))
+            values = {name: archive[name] for name in archive.files if name != "about"}
+        return Measurement(values, tuple(about["events"]), about["charge"], about["simulation"])
+
+    def _save(self, key: str, measurement: Measurement) -> None:
+        about = {
+            "events": measurement.events,
+            "charge": measurement.charge,
+            "simulation": measurement.simulation,
+            "key": key,
+        }
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, about=np.array(json.dumps(about)), **measurement.values)  # type: ignore[arg-type]
+        write_durably(self._file(key), buffer.getvalue())
+
+    # --- confidential: what the draw was made from -------------------------------------------------------
+
+    def _remember_inputs(self, key: str, inputs: str | None) -> None:
+        folder = self._store.confidential / "measured"
+        with private_files():
+            folder.mkdir(exist_ok=True)
+            write_durably(folder / f"{key[:32]}.txt", (inputs or "").encode())
+
+    def _compare_inputs(self, request: ReleaseRequest, door: str, inputs: str | None) -> None:
+        """Leave an alert where only those who may read the records see it; the draw stays what it is."""
+        remembered = self._store.confidential / "measured" / f"{request.key(door)[:32]}.txt"
+        if inputs is None or not remembered.exists() or remembered.read_text() == inputs:
+            return
+        alert = {
+            "found": datetime.now(UTC).isoformat(timespec="seconds"),
+            "what": f"the records of the week of {request.week} have changed since {door} was drawn",
+            "done": "the stored draw was kept",
+            "to do": "nothing, or declare a new privacy.revision, which is charged",
+        }
+        folder = self._store.confidential / "alerts"
+        with private_files():
+            folder.mkdir(exist_ok=True)
+            write_durably(folder / f"{request.week}_{door}.json", json.dumps(alert, indent=2).encode())
+
+
+def write_durably(file: Path, content: bytes) -> None:
+    """Write a file that is whole or absent, and on disk when this returns."""
+    partial = file.with_suffix(".partial")
+    with partial.open("wb") as handle:
+        handle.write(content)
+        handle.flush()
+        os.fsync(handle.fileno())
+    os.replace(partial, file)
+    folder = os.open(file.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _refuse_unreleasable(request: ReleaseRequest, noise: Noise) -> None:
+    if request.calibration != "sound":
+        raise NotReleasable(
+            f"a release must have sound calibration, got scheme.calibration = {request.calibration!r}: published "
+            "scales reproduce papers whose proofs do not all hold. Nothing was charged and nothing drawn; "
+            "use a study to reproduce them"
+        )
+    if noise.simulation:
+        raise NotReleasable(
+            "a release must draw from OpenDP, got a seeded generator: whoever knows the seed can take the noise away. "
+            "Nothing was charged and nothing drawn; use a study for simulations"
+        )
