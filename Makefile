@@ -4,7 +4,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python -m
 CITY = $(if $(SETTINGS),--settings $(SETTINGS)) $(if $(WEEK),--week $(WEEK))
 
-.PHONY: release check ui test lint bench clean
+.PHONY: release check ui budget ledger test lint bench clean
 
 release: $(VENV)/ready  ## one week, from records to everything derived from them [SETTINGS=my.toml] [WEEK=2007-09-10]
 	@$(RUN) density_assets release $(CITY)
@@ -14,6 +14,12 @@ check: $(VENV)/ready  ## say what a city's own files hold, without running anyth
 
 ui: $(VENV)/ready  ## Dagster web UI on this machine [SETTINGS=my.toml] [PORT=3000]
 	@$(RUN) density_assets ui $(if $(SETTINGS),--settings $(SETTINGS)) $(if $(PORT),--port $(PORT))
+
+budget: $(VENV)/ready  ## what releases have cost and what plans would cost [SETTINGS=…] [EPSILON=0.3] [WEEKS=52]
+	@$(RUN) density_assets budget $(CITY) $(if $(EPSILON),--epsilon $(EPSILON)) $(if $(WEEKS),--weeks $(WEEKS))
+
+ledger: $(VENV)/ready  ## verify the ledger [ACTION=backup|restore FILE=copy.sqlite]
+	@$(RUN) density_assets ledger $(or $(ACTION),verify) $(FILE)
 
 test: lint  ## everything that must hold
 	$(RUN) pytest -n 2

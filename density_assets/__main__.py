@@ -24,17 +24,23 @@ def main() -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="density_assets", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    for name, text in {
-        "release": "materialise one week, from records to everything derived from them",
-        "check": "look at a city's own files and say what is there, without running anything",
-        "ui": "serve the Dagster web UI on this machine",
-    }.items():
-        command = commands.add_parser(name, help=text)
-        command.add_argument("--settings", type=Path, help="TOML file; without it, the embedded city")
-        if name in ("release", "check"):
-            command.add_argument("--week", help="the Monday of the week; by default the city's first")
-        if name == "ui":
-            command.add_argument("--port", type=int, default=3000)
+
+    def command(name: str, text: str) -> argparse.ArgumentParser:
+        added = commands.add_parser(name, help=text, description=text)
+        added.add_argument("--settings", type=Path, help="TOML file; without it, the embedded city")
+        return added
+
+    monday = "the Monday of the week; by default the city's first"
+    command("release", "materialise one week, end to end").add_argument("--week", help=monday)
+    command("check", "say what a city's own files hold, without running anything").add_argument("--week", help=monday)
+    command("ui", "serve the Dagster web UI on this machine").add_argument("--port", type=int, default=3000)
+    budget = command("budget", "what releases have cost, what is left, and what plans would cost")
+    budget.add_argument("--week", help=monday)
+    budget.add_argument("--epsilon", type=float, help="of the releases to plan; by default that of the settings")
+    budget.add_argument("--weeks", type=int, default=52, help="how many releases to plan")
+    ledger = command("ledger", "verify, back up or restore the ledger")
+    ledger.add_argument("action", choices=("verify", "backup", "restore"))
+    ledger.add_argument("file", type=Path, nargs="?", help="the copy, for backup and restore")
     return parser
 
 
@@ -59,7 +65,43 @@ def _ui(arguments: argparse.Namespace) -> int:
     return serve(arguments.port)
 
 
-_COMMANDS = {"release": _release, "check": _check, "ui": _ui}
+def _budget(arguments: argparse.Namespace) -> int:
+    from density_assets.calendar import parse_week
+    from density_assets.settings import load_settings
+    from resources.budget import budget_report
+    from resources.ledger import Ledger
+
+    settings = load_settings(arguments.settings)
+    if arguments.epsilon is not None:
+        settings = settings.with_epsilon(arguments.epsilon)
+    week = parse_week(arguments.week) if arguments.week else settings.city.first_week
+    print(budget_report(settings, Ledger(_home()), str(week.year), arguments.weeks))
+    return 0
+
+
+def _ledger(arguments: argparse.Namespace) -> int:
+    from resources.ledger import Ledger, LedgerError
+    from resources.measurements import witnesses
+
+    ledger, known = Ledger(_home()), witnesses(_home())
+    if arguments.action != "verify" and arguments.file is None:
+        raise BadInput(f"{arguments.action} needs the file of the copy")
+    try:
+        if arguments.action == "backup":
+            ledger.backup(arguments.file)
+        elif arguments.action == "restore":
+            ledger.restore(arguments.file, known)
+        print(f"the ledger is whole: {ledger.verify(known)} charges, head {ledger.head()[:16]}")
+    except LedgerError as problem:
+        raise BadInput(str(problem)) from None
+    return 0
+
+
+def _home() -> Path:
+    return Path(os.environ["DENSITY_HOME"])
+
+
+_COMMANDS = {"release": _release, "check": _check, "ui": _ui, "budget": _budget, "ledger": _ledger}
 
 if __name__ == "__main__":
     sys.exit(main())

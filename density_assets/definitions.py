@@ -30,7 +30,6 @@ def graph() -> list[dg.AssetsDefinition]:
 def build_definitions(settings: Settings, home: Path) -> dg.Definitions:
     """All assets, jobs and resources for one city."""
     store, ledger = Store(home, settings.city.name), Ledger(home)
-    budget = Budget(settings.privacy.budget_epsilon, settings.privacy.budget_delta)
     return dg.Definitions(
         assets=graph(),
         asset_checks=[checks.ledger_is_whole],
@@ -42,7 +41,7 @@ def build_definitions(settings: Settings, home: Path) -> dg.Definitions:
             "engine": SqlEngine(store, settings.engine),
             "tables": TableIOManager(store),
             "ledger": ledger,
-            "measurements": Measurements(store, ledger, OpenDpNoise(), budget),
+            "measurements": Measurements(store, ledger, OpenDpNoise(), Budget.of(settings)),
         },
         executor=dg.in_process_executor,
     )

@@ -141,6 +141,14 @@ class Settings(_Table):
     engine: EngineSettings = EngineSettings()
     folder: Path = Field(default=Path("."), exclude=True)
 
+    def with_epsilon(self, epsilon: float) -> "Settings":
+        """The same settings with another promise, validated like any other."""
+        try:
+            privacy = PrivacySettings(**{**self.privacy.model_dump(), "epsilon": epsilon})
+        except ValidationError as error:
+            raise BadInput("; ".join(map(_readable, error.errors()))) from None
+        return self.model_copy(update={"privacy": privacy})
+
     def path(self, relative: Path | str) -> Path:
         """A path of the settings file, seen from where that file lies."""
         return self.folder / relative

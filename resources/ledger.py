@@ -18,6 +18,7 @@ from typing import Any
 
 from density_assets.privacy.events import Event, from_record, to_record
 from density_assets.privacy.planning import cost_of, releases_that_fit
+from density_assets.settings import Settings
 
 GENESIS = "0" * 64
 UNIT = "one subscriber identifier, one week"
@@ -86,6 +87,11 @@ class Budget:
 
     epsilon: float
     delta: float
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Budget":
+        """The budget that settings give."""
+        return cls(settings.privacy.budget_epsilon, settings.privacy.budget_delta)
 
 
 @dataclass(frozen=True)
@@ -209,6 +215,11 @@ class Ledger:
             _verify_chain(connection, table)
         if unknown := witnesses - {row.hash for row in _rows(connection)}:
             raise LedgerError(_missing(unknown, self.file))
+
+
+def population_name(settings: Settings) -> str:
+    """Whose budget a release is charged to: budgets follow people, so all real cities of a home share one."""
+    return f"simulated people of {settings.city.name}" if settings.city.synthetic else "subscribers"
 
 
 def charged_events(rows: Sequence[Row], population: str, year: str) -> list[Event]:

@@ -129,9 +129,8 @@ class Measurements:
             return self._load(key)
 
     def witnesses(self) -> frozenset[str]:
-        """Charges that stored measurements of any city of the home name."""
-        files = self._store.folder.parent.glob("*/release/measurements/*.npz")
-        return frozenset(json.loads(str(np.load(file)["about"]))["charge"] for file in files)
+        """Charges that the ledger must know."""
+        return witnesses(self._store.folder.parent)
 
     def _alone(self, request: ReleaseRequest) -> FileLock:
         """One run at a time works on a release; the lock ends with its process."""
@@ -145,8 +144,8 @@ class Measurements:
         return self._folder / f"{key[:32]}.npz"
 
     def _load(self, key: str) -> Measurement:
+        about = _about(self._file(key))
         with np.load(self._file(key)) as archive:
-            about = json.loads(str(archive["about"]))
             values = {name: archive[name] for name in archive.files if name != "about"}
         return Measurement(values, tuple(about["events"]), about["charge"], about["simulation"])
 
@@ -184,6 +183,17 @@ class Measurements:
         with private_files():
             folder.mkdir(exist_ok=True)
             write_durably(folder / f"{request.week}_{door}.json", json.dumps(alert, indent=2).encode())
+
+
+def witnesses(home: Path) -> frozenset[str]:
+    """Hashes of the charges that stored measurements of any city of a home name."""
+    return frozenset(_about(file)["charge"] for file in home.glob("*/release/measurements/*.npz"))
+
+
+def _about(file: Path) -> dict[str, Any]:
+    with np.load(file) as archive:
+        about: dict[str, Any] = json.loads(str(archive["about"]))
+    return about
 
 
 def write_durably(file: Path, content: bytes) -> None:

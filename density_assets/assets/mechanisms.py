@@ -22,6 +22,7 @@ from density_assets.privacy.sensitivity import WEIGHT_UNIT
 from density_assets.schemes import scheme_named
 from density_assets.schemes.scheme import SERIES, TOTALS, Counts
 from density_assets.settings import Settings
+from resources.ledger import population_name
 from resources.measurements import Measurement, Measurements, ReleaseRequest
 from resources.store import Store
 
@@ -99,11 +100,6 @@ def release_request(settings: Settings, store: Store, week: str) -> ReleaseReque
         parameters=parameters,
         doors=SCHEME.plan(settings),
     )
-
-
-def population_name(settings: Settings) -> str:
-    """Whose budget a release is charged to: budgets follow people, so all real cities of a home share one."""
-    return f"simulated people of {settings.city.name}" if settings.city.synthetic else "subscribers"
 
 
 def _measured(context: dg.AssetExecutionContext, door: str) -> Measurement:

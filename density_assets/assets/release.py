@@ -7,6 +7,22 @@ from density_assets.assets.zones import Made, Zone, asset, column
 from density_assets.privacy.planning import cost_of
 from resources.ledger import Row, charged_events
 
+SCHEMA: dict[str, type[pl.DataType]] = {
+    "row": pl.Int64,
+    "at": pl.String,
+    "population": pl.String,
+    "city": pl.String,
+    "week": pl.String,
+    "revision": pl.Int64,
+    "door": pl.String,
+    "epsilon": pl.Float64,
+    "delta": pl.Float64,
+    "events": pl.String,
+    "year_epsilon": pl.Float64,
+    "drawn": pl.Boolean,
+    "hash": pl.String,
+}
+
 
 @asset(
     Zone.RELEASE,
@@ -39,7 +55,7 @@ def ledger(context: dg.AssetExecutionContext) -> Made:
     """
     delta = context.resources.settings.privacy.budget_delta
     rows = context.resources.ledger.rows()
-    table = pl.DataFrame([_as_record(row, rows[: row.row], delta) for row in rows])
+    table = pl.DataFrame([_as_record(row, rows[: row.row], delta) for row in rows], schema=SCHEMA)
     newest = "\n".join(
         f"| {record['week']} | {record['door']} | {record['epsilon']:g} | {record['year_epsilon']:.3f} |"
         for record in table.tail(8).to_dicts()

@@ -52,7 +52,9 @@ def rdp_bound(events: Iterable[Event], delta: float) -> Bound:
 
 def _gaussian_bound(events: Sequence[Gaussian], delta: float) -> Bound:
     multiplier = 1 / math.sqrt(sum((event.sensitivity / event.sigma) ** 2 for event in events))
-    return Bound(float(dpa.get_epsilon_gaussian(multiplier, delta)), delta, "analytic Gaussian")
+    with np.errstate(divide="ignore"):  # its search starts where a logarithm is minus infinity
+        epsilon = float(dpa.get_epsilon_gaussian(multiplier, delta))
+    return Bound(epsilon, delta, "analytic Gaussian")
 
 
 def _pld_bound(events: Sequence[Event], delta: float) -> Bound:

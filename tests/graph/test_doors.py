@@ -1,0 +1,95 @@
+"""The doors in the real graph: drawn once, one ledger row each, and refusals that draw nothing."""
+
+import dagster as dg
+import duckdb
+import polars as pl
+import pytest
+from test_graph import MONDAY, WEEK, materialise, shown
+
+from resources.ledger import Ledger
+from resources.store import Store
+
+DOORS = ("noisy_totals", "noisy_series")
+
+
+def released(home) -> dict[str, pl.DataFrame]:
+    store = Store(home, "town")
+    return {door: store.read_release_week(door, MONDAY) for door in DOORS}
+
+
+def failures(result: dg.ExecuteInProcessResult) -> list[str]:
+    assert not result.success
+    errors = [event.step_failure_data.error for event in result.get_step_failure_events()]
+    return [(error.cause or error).message for error in errors]
+
+
+def test_a_week_materialised_twice_is_one_draw_and_one_row_per_door(town, tmp_path):
+    versions = []
+    for _ in range(2):
+        result = materialise(town.settings, tmp_path)
+        versions.append([shown(result, door).tags["dagster/data_version"] for door in DOORS])
+        tables = released(tmp_path)
+    assert versions[0] == versions[1]
+    assert [row.charge.door for row in Ledger(tmp_path).rows()] == list(DOORS)
+    assert tables["noisy_series"].columns == ["tower_id", "hour", "value", "standard_error"]
+    assert len(tables["noisy_series"]) == 4 * 168
+    assert tables["noisy_series"]["value"].std() == pytest.approx(tables["noisy_series"]["standard_error"][0], rel=0.15)
+
+
+def test_changed_records_change_neither_draw_nor_ledger(town, tmp_path):
+    materialise(town.settings, tmp_path)
+    before = released(tmp_path)
+    town.write_visits("".join(f"u{i},2007-09-10 08:00:00,A\n" for i in range(1000)))
+    result = materialise(town.settings, tmp_path)
+    assert result.success
+    for door in DOORS:
+        assert released(tmp_path)[door].equals(before[door])
+    assert len(Ledger(tmp_path).rows()) == 2
+    assert sorted(alert.name for alert in (tmp_path / "town/confidential/alerts").iterdir()) == [
+        f"{WEEK}_noisy_series.json",
+        f"{WEEK}_noisy_totals.json",
+    ]
+
+
+@pytest.mark.parametrize("change", ["epsilon = 0.2", "revision = 2"])
+def test_another_promise_or_a_declared_revision_is_paid_for(town, tmp_path, change):
+    materialise(town.settings, tmp_path)
+    before = released(tmp_path)
+    town.set("[engine]", f"[privacy]\n{change}\n[engine]")
+    materialise(town.settings, tmp_path)
+    assert len(Ledger(tmp_path).rows()) == 4
+    assert not released(tmp_path)["noisy_series"].equals(before["noisy_series"])
+
+
+def test_past_the_budget_the_run_fails_and_the_released_week_stays(town, tmp_path):
+    town.set("[engine]", "[privacy]\nbudget_epsilon = 0.31\nrevision = 1\n[engine]")
+    materialise(town.settings, tmp_path)
+    before = released(tmp_path)
+    town.set("revision = 1", "revision = 2")
+    messages = failures(materialise(town.settings, tmp_path, raise_on_error=False))
+    assert len(messages) == 2
+    assert all("may cost epsilon 0.31 at delta 1e-05 together: spent 0.2" in message for message in messages)
+    assert len(Ledger(tmp_path).rows()) == 2
+    assert released(tmp_path)["noisy_series"].equals(before["noisy_series"])
+
+
+def test_published_calibration_stops_at_the_first_door(town, tmp_path):
+    town.set("[engine]", '[scheme]\ncalibration = "published"\n[engine]')
+    messages = failures(materialise(town.settings, tmp_path, raise_on_error=False))
+    assert all("a release must have sound calibration" in message for message in messages)
+    assert Ledger(tmp_path).rows() == []
+
+
+def test_the_ledger_is_a_table_and_is_checked(town, tmp_path):
+    result = materialise(town.settings, tmp_path)
+    (check,) = result.get_asset_check_evaluations()
+    assert check.passed
+    with duckdb.connect(str(tmp_path / "town/release/release.duckdb"), read_only=True) as connection:
+        rows = connection.sql("select population, week, door, epsilon, drawn from ledger order by row").fetchall()
+    assert rows == [("subscribers", WEEK, door, 0.3, True) for door in DOORS]
+    (tmp_path / "ledger.sqlite").unlink()
+    for file in tmp_path.glob("ledger.sqlite-*"):
+        file.unlink()
+    (check,) = materialise(town.settings, tmp_path, raise_on_error=False).get_asset_check_evaluations()
+    assert not check.passed
+    assert "cut, lost or replaced by an older copy" in check.description

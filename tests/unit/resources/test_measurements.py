@@ -1,0 +1,179 @@
+"""Measurements: drawn once, paid first, kept apart by everything a person decides and nothing else."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from density_assets.privacy.events import Gaussian
+from density_assets.privacy.noise import OpenDpNoise, SimulatedNoise
+from resources.ledger import Budget, BudgetRefused, Ledger, LedgerError
+from resources.measurements import Measurements, NotReleasable, ReleaseRequest
+from resources.store import Store
+
+EVENT = Gaussian("series", 17.0, 1.0)
+REQUEST = ReleaseRequest(
+    population="subscribers",
+    city="town",
+    geography="abc",
+    week="2007-09-10",
+    revision=1,
+    scheme="lowrank",
+    calibration="sound",
+    version=1,
+    epsilon=0.3,
+    delta=2e-6,
+    parameters={"weight_l": 1},
+    doors={"noisy_totals": (EVENT,), "noisy_series": (EVENT,)},
+)
+
+
+class Door:
+    """Calls `measure` as an asset would, and counts how often noise is drawn."""
+
+    def __init__(self, home, budget=3.0, noise=None):
+        self.store, self.ledger = Store(home, "town"), Ledger(home)
+        self.measurements = Measurements(self.store, self.ledger, noise or OpenDpNoise(), Budget(budget, 1e-5))
+        self.drawn = 0
+
+    def __call__(self, request=REQUEST, door="noisy_series", inputs="fingerprint", counts=np.zeros(50)):
+        def draw(noise):
+            self.drawn += 1
+            return {"weighted": noise.gaussian(counts, EVENT)}
+
+        return self.measurements.measure(request, door, lambda: inputs, lambda: draw)
+
+
+@pytest.fixture
+def door(tmp_path):
+    return Door(tmp_path)
+
+
+def test_the_same_release_is_drawn_and_charged_once(door):
+    first, again = door(), door()
+    np.testing.assert_array_equal(first.values["weighted"], again.values["weighted"])
+    assert door.drawn == 1
+    assert [row.charge.door for row in door.ledger.rows()] == ["noisy_totals", "noisy_series"]
+    assert first.charge == again.charge == door.ledger.rows()[1].hash
+
+
+def test_the_whole_release_is_reserved_before_its_first_draw_and_each_door_has_one_row(door):
+    door(door="noisy_totals")
+    assert [row.drawn for row in door.ledger.rows()] == [True, False]
+    door(door="noisy_series")
+    assert [row.drawn for row in door.ledger.rows()] == [True, True]
+
+
+def test_changed_records_keep_the_draw_and_leave_an_alert_among_the_confidential(door):
+    first = door()
+    again = door(inputs="changed", counts=np.ones(50) * 1e6)
+    np.testing.assert_array_equal(first.values["weighted"], again.values["weighted"])
+    assert door.drawn == 1
+    assert len(door.ledger.rows()) == 2
+    (alert,) = (door.store.confidential / "alerts").iterdir()
+    assert alert.name == "2007-09-10_noisy_series.json"
+    assert "have changed since noisy_series was drawn" in json.loads(alert.read_text())["what"]
+    assert alert.stat().st_mode & 0o077 == 0
+
+
+def test_purged_records_are_no_change(door):
+    first = door()
+    assert door(inputs=None).charge == first.charge
+    assert not (door.store.confidential / "alerts").exists()
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"revision": 2},
+        {"epsilon": 0.2},
+        {"delta": 1e-6},
+        {"week": "2007-09-17"},
+        {"geography": "xyz"},
+        {"parameters": {"weight_l": 2}},
+        {"scheme": "efpag"},
+        {"version": 2},
+        {"population": "others"},
+    ],
+)
+def test_whatever_a_person_decides_is_another_measurement_and_is_paid_for(door, changed):
+    first, other = door(), door(replace(REQUEST, **changed))
+    assert not np.array_equal(first.values["weighted"], other.values["weighted"])
+    assert door.drawn == 2
+    assert len(door.ledger.rows()) == 4
+
+
+def test_scales_that_move_with_a_library_are_not_part_of_the_key(door):
+    first = door()
+    finer = replace(REQUEST, doors={name: (Gaussian("series", 17.0000001, 1.0),) for name in REQUEST.doors})
+    assert door(finer).charge == first.charge
+
+
+def test_over_budget_nothing_is_drawn(tmp_path):
+    door = Door(tmp_path, budget=0.45)
+    door()
+    with pytest.raises(BudgetRefused):
+        door(replace(REQUEST, revision=2))
+    assert door.drawn == 1
+    assert len(door.ledger.rows()) == 2
+
+
+@pytest.mark.parametrize(
+    ("request_", "noise", "words"),
+    [
+        (
+            replace(REQUEST, calibration="published"),
+            OpenDpNoise(),
+            "sound calibration, got scheme.calibration = 'published'",
+        ),
+        (REQUEST, SimulatedNoise(1), "must draw from OpenDP, got a seeded generator"),
+    ],
+)
+def test_published_scales_and_seeded_noise_never_pass(tmp_path, request_, noise, words):
+    door = Door(tmp_path, noise=noise)
+    with pytest.raises(NotReleasable, match=words):
+        door(request_)
+    assert door.drawn == 0
+    assert door.ledger.rows() == []
+
+
+def test_an_error_before_the_draw_costs_nothing_and_one_after_it_is_charged_again(door):
+    def refuse():
+        raise ValueError("counts must be finite")
+
+    with pytest.raises(ValueError, match="finite"):
+        door.measurements.measure(REQUEST, "noisy_series", lambda: "f", refuse)
+    assert door.ledger.rows() == []
+
+    def dies(noise):
+        noise.gaussian(np.zeros(3), EVENT)
+        raise MemoryError
+
+    with pytest.raises(MemoryError):
+        door.measurements.measure(REQUEST, "noisy_series", lambda: "f", lambda: dies)
+    door()
+    assert [(row.charge.door, row.drawn) for row in door.ledger.rows()] == [
+        ("noisy_totals", False),
+        ("noisy_series", True),
+        ("noisy_series", True),
+    ]
+
+
+def test_a_lost_ledger_stops_every_new_draw_but_no_stored_one(door):
+    first = door()
+    for file in door.ledger.file.parent.glob("ledger.sqlite*"):
+        file.unlink()
+    assert door().charge == first.charge
+    with pytest.raises(LedgerError, match="restore a newer backup"):
+        door(replace(REQUEST, week="2007-09-17"))
+    assert door.drawn == 1
+
+
+def test_measurements_hold_noisy_values_and_public_facts_only(door):
+    door(counts=np.full(50, 123456.0))
+    (file,) = (door.store.release / "measurements").glob("*.npz")
+    with np.load(file) as archive:
+        assert set(archive.files) == {"about", "weighted"}
+        about = json.loads(str(archive["about"]))
+    assert set(about) == {"events", "charge", "simulation", "key"}
