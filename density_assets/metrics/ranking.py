@@ -26,7 +26,8 @@ def f1_of_busiest(true: NDArray[Any], estimate: NDArray[Any]) -> float:
     Both sets have one size, so precision, recall and F1 are all the share of the true set that was found.
     """
     true, estimate = paired(true, estimate)
-    return float((_is_busiest(true) & _is_busiest(estimate)).sum() / _is_busiest(true).sum())
+    wanted = _is_busiest(true)
+    return float((wanted & _is_busiest(estimate)).sum() / wanted.sum())
 
 
 def tau_of_busiest(true: NDArray[Any], estimate: NDArray[Any]) -> float:

@@ -1,7 +1,7 @@
 """Cells small enough to travel in a page: simplified together, then put on a grid of whole metres.
 
-Simplifying the cells as one coverage moves a shared border once, so neighbours still touch; rounding keeps that, since
-equal points round alike.
+Simplifying the cells as one coverage moves a shared border once, so neighbours still touch; rounding keeps that,
+since equal points round alike.
 """
 
 from dataclasses import dataclass

@@ -6,7 +6,7 @@ const SIDE = 9; // half the slider's thumb, so that chart and slider share one t
 const TOP = 14;
 const FOOT = 22;
 const STEP_MS = 450;
-// Equal steps in OKLab from pale to deep; on a dark ground the order is reversed, so that more always stands out more.
+// Equal steps in OKLab from pale to deep; on a dark ground the order is reversed, so that more stands out more.
 const RAMP = ['#eff7e3', '#d0eac8', '#aaddb7', '#88ccb0', '#64bbac', '#40aaa9', '#1e96a6', '#0482a0', '#046d99',
   '#15578e', '#22427f', '#282d6c', '#281a57'];
 
@@ -25,7 +25,13 @@ const MEASURES = {
 };
 for (const measure of Object.values(MEASURES)) measure.scale = fixedScale(measure.value);
 
-const state = {hour: highest(totals), cell: highest(data.counts.map(sumOf)), measure: 'density', pointed: null, timer: null};
+const state = {
+  hour: highest(totals),
+  cell: highest(data.counts.map(sumOf)),
+  measure: 'density',
+  pointed: null,
+  timer: null,
+};
 const charts = {};
 let colours = [];
 let savedSoon = null;
@@ -149,10 +155,10 @@ function drawRuler() {
 }
 
 function paintMap() {
-  const {value} = MEASURES[state.measure];
-  const paths = byId('cells').children;
-  for (let cell = 0; cell < paths.length; cell += 1) paths[cell].setAttribute('fill', colourOf(value(cell, state.hour)));
-  const unit = MEASURES[state.measure].unit;
+  const {value, unit} = MEASURES[state.measure];
+  [...byId('cells').children].forEach((path, cell) => {
+    path.setAttribute('fill', colourOf(value(cell, state.hour)));
+  });
   byId('map').setAttribute('aria-label', `Map of ${data.city}, ${hourName(state.hour)}, ${unit}`);
 }
 
@@ -213,7 +219,8 @@ function drawDays(svg, {width, height, x}) {
 function drawLevels(svg, {width, gutter, values, y}) {
   for (const value of values) {
     drawn('line', {class: value ? 'grid' : 'grid zero', x1: gutter, x2: width, y1: y(value), y2: y(value)}, svg);
-    drawn('text', {x: gutter - 8, y: y(value) + 4, 'text-anchor': 'end'}, svg).textContent = wholeNumber.format(value);
+    const beside = {x: gutter - 8, y: y(value) + 4, 'text-anchor': 'end'};
+    drawn('text', beside, svg).textContent = wholeNumber.format(value);
   }
 }
 
@@ -230,7 +237,8 @@ function between(place, lower, upper) {
 function drawChart(id, values, lower, upper, fill) {
   const svg = byId(id);
   svg.replaceChildren();
-  const place = frame(svg, Math.min(...values), Math.max(...upper));
+  const lowest = Math.min(...values) < 0 ? Math.min(...lower) : 0; // counts that stay above zero need no room below
+  const place = frame(svg, lowest, Math.max(...upper));
   svg.setAttribute('viewBox', `0 0 ${place.width} ${place.height}`);
   drawDays(svg, place);
   drawLevels(svg, place);

@@ -147,7 +147,7 @@ def _notes(notes: list[str]) -> str:
 def _downloads(downloads: dict[str, str]) -> str:
     """Links that stay beside the page: after `./` a name cannot become a scheme or a host."""
     links = (
-        f'<a href="./{html.escape(quote(name))}">{html.escape(label)}</a> <span class="file">{html.escape(name)}</span>'
+        f'<a href="./{quote(name)}">{html.escape(label)}</a> <span class="file">{html.escape(name)}</span>'
         for label, name in downloads.items()
     )
     return _section("downloads", "Data of this release", links)

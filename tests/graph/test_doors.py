@@ -4,7 +4,7 @@ import dagster as dg
 import duckdb
 import polars as pl
 import pytest
-from test_graph import MONDAY, WEEK, materialise, shown
+from runs import MONDAY, WEEK, materialise, shown
 
 from resources.ledger import Ledger
 from resources.store import Store

@@ -1,34 +1,18 @@
 """The asset graph on real runs of a small town: zones, metadata, data versions, and weeks that stay whole."""
 
 import json
-from datetime import date
-from pathlib import Path
 
 import dagster as dg
 import duckdb
 import polars as pl
 import pytest
+from runs import MONDAY, WEEK, materialise, shown
 
 from density_assets.assets import confidential, public
-from density_assets.definitions import build_definitions
-from density_assets.settings import load_settings
 from resources.store import Store
 
-WEEK, NEXT = "2007-09-10", "2007-09-17"
-MONDAY = date(2007, 9, 10)
+NEXT = "2007-09-17"
 ZONES = {"1_public": "public", "2_confidential": "confidential"}
-
-
-def materialise(settings_file: Path, home: Path, week: str = WEEK, **options) -> dg.ExecuteInProcessResult:
-    defs = build_definitions(load_settings(settings_file), home)
-    with dg.DagsterInstance.ephemeral() as instance:
-        job = defs.resolve_job_def("weekly_release")
-        return job.execute_in_process(instance=instance, partition_key=week, **options)
-
-
-def shown(result: dg.ExecuteInProcessResult, asset: str) -> dg.AssetMaterialization:
-    (event,) = result.asset_materializations_for_node(asset)
-    return event
 
 
 def specs() -> list[dg.AssetSpec]:

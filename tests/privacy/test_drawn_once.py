@@ -18,7 +18,7 @@ sys.path.insert(0, sys.argv[1])
 import numpy as np
 import resources.measurements as module
 from resources.ledger import Ledger
-from test_measurements import Door, REQUEST
+from door import Door, REQUEST
 
 home, step, moment, door = Path(sys.argv[2]), sys.argv[3], sys.argv[4], sys.argv[5]
 
@@ -43,7 +43,7 @@ if step in steps:
 measured = Door(home)(REQUEST, door)
 sys.stdout.write(measured.values["weighted"].tobytes().hex())
 """
-HERE = str(Path(__file__).parents[1] / "unit" / "resources")
+HERE = str(Path(__file__).parents[1] / "support")
 
 
 def run(home: Path, step: str = "none", moment: str = "before", door: str = "noisy_series") -> subprocess.Popen[str]:

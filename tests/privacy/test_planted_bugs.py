@@ -1,20 +1,16 @@
 """Tests of the tests: each bug that would break the promise is planted, and must be caught."""
 
-import sys
 from dataclasses import replace
-from pathlib import Path
 
+import neighbours
 import numpy as np
+from door import Door
+from goodness import fits
+from neighbours import ADVERSARIES, CLAMP, PARAMETERS, WEIGHT_L, L
 
 from density_assets.privacy.events import Gaussian
 from density_assets.privacy.noise import OpenDpNoise, SimulatedNoise
 from resources import models
-
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "unit" / "resources")]
-import neighbours
-from goodness import fits
-from test_measurements import Door
-from test_sensitivity import ADVERSARIES, CLAMP, PARAMETERS, WEIGHT_L, L
 
 EVENT = Gaussian("q", 50.0, 5.0)
 ZEROS = np.zeros(20_000)
@@ -68,7 +64,7 @@ def test_a_total_that_is_not_clamped_is_caught(monkeypatch, tmp_path):
 
 
 def test_two_sampled_visits_per_user_are_caught(monkeypatch, tmp_path):
-    planted(monkeypatch, "one_visit_histogram", "  group by user_id\n", "  group by user_id, x % 2\n".replace("x", "y"))
+    planted(monkeypatch, "one_visit_histogram", "group by user_id", "group by user_id, y % 2")
     assert any("one visit" in line for line in caught(tmp_path, ADVERSARIES["every tower in every hour"]))
 
 

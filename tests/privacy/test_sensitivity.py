@@ -1,18 +1,11 @@
 """Exact sensitivity: one user more, through the real SQL and matrices, stays within every bound noise is made for."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from neighbours import ADVERSARIES, CLAMP, COVER, PARAMETERS, TOWERS, WEIGHT_L, L, change, violations
 
-sys.path.insert(0, str(Path(__file__).parent))
-from neighbours import COVER, TO_COVER, TOWERS, change, violations
-
-L, WEIGHT_L, CLAMP = 6, 2, 25
-PARAMETERS = {"visits_per_user": L, "weight_l": WEIGHT_L, "visits_clamp": CLAMP}
 TOWER = st.integers(0, len(TOWERS) - 1)
 HOUR = st.integers(0, 167)
 WEEK_OF_VISITS = st.lists(st.tuples(HOUR, TOWER), min_size=1, max_size=60, unique=True)
@@ -24,17 +17,6 @@ def test_any_user_stays_within_the_bounds(tmp_path_factory, others, newcomer):
     people = dict(enumerate(others, start=1))
     found = change(tmp_path_factory.mktemp("pair"), people, newcomer, **PARAMETERS)
     assert violations(found, L, WEIGHT_L, CLAMP) == []
-
-
-SPARSEST = int(np.argmin(np.bincount(TO_COVER.tocoo().col, minlength=len(TOWERS))))
-ADVERSARIES = {
-    "all towers in one hour": [(30, tower) for tower in range(len(TOWERS))],
-    "every tower in every hour": [(hour, tower) for hour in range(168) for tower in range(len(TOWERS))],
-    "one tower all week": [(hour, SPARSEST) for hour in range(168)],
-    "spread over as many towers as hours": [(hour, hour % len(TOWERS)) for hour in range(L)],
-    "exactly at the cap": [(hour, 0) for hour in range(L)],
-    "one visit": [(0, SPARSEST)],
-}
 
 
 @pytest.mark.parametrize("newcomer", ADVERSARIES.values(), ids=ADVERSARIES)

@@ -82,7 +82,7 @@ def test_a_refusal_says_spent_asked_and_left_and_charges_nothing(ledger):
 
 
 def test_a_budget_smaller_than_one_release_refuses_the_first(ledger):
-    with pytest.raises(BudgetRefused, match="spent 0.000"):
+    with pytest.raises(BudgetRefused, match=r"spent 0\.000"):
         paid(ledger, charge(), budget=Budget(0.01, 1e-5))
     assert ledger.rows() == []
 
@@ -140,7 +140,7 @@ def test_a_cut_tail_and_a_lost_file_are_noticed_by_what_measurements_know(ledger
         connection.execute("drop trigger charges_last")
         connection.execute("delete from charges where row = 2")
     assert ledger.verify() == 1  # the chain alone cannot tell
-    with pytest.raises(LedgerError, match="lacks 1 .* cut, lost or replaced by an older copy"):
+    with pytest.raises(LedgerError, match=r"lacks 1 .* cut, lost or replaced by an older copy"):
         ledger.verify(known)
     with pytest.raises(LedgerError, match="restore a newer backup"):
         ledger.reserve([charge("2007-w05")], BUDGET, known)
@@ -178,7 +178,8 @@ from resources.ledger import Budget, Charge, Ledger
 ledger = Ledger(Path(sys.argv[1]))
 for i in range(10):
     week = f"2007-{sys.argv[2]}-{i}"
-    ledger.reserve([Charge("p", "c", week, 1, "d", week, 0.3, 2e-6, (Gaussian("q", 100.0, 1.0),))], Budget(3, 1e-5), frozenset())
+    charge = Charge("p", "c", week, 1, "d", week, 0.3, 2e-6, (Gaussian("q", 100.0, 1.0),))
+    ledger.reserve([charge], Budget(3, 1e-5), frozenset())
     ledger.begin_draw(week)
 """
     started = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path), name]) for name in "abc"]

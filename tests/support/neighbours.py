@@ -26,6 +26,19 @@ TO_CELLS, TO_COVER = interpolation(PIECES), to_cover(PIECES, COVER)
 TABLE = towers_table(antennas_table(TOWERS))
 NEWCOMER = 999
 
+L, WEIGHT_L, CLAMP = 6, 2, 25
+PARAMETERS = {"visits_per_user": L, "weight_l": WEIGHT_L, "visits_clamp": CLAMP}
+
+SPARSEST = int(np.argmin(np.bincount(TO_COVER.tocoo().col, minlength=len(TOWERS))))
+ADVERSARIES = {
+    "all towers in one hour": [(30, tower) for tower in range(len(TOWERS))],
+    "every tower in every hour": [(hour, tower) for hour in range(168) for tower in range(len(TOWERS))],
+    "one tower all week": [(hour, SPARSEST) for hour in range(168)],
+    "spread over as many towers as hours": [(hour, hour % len(TOWERS)) for hour in range(L)],
+    "exactly at the cap": [(hour, 0) for hour in range(L)],
+    "one visit": [(0, SPARSEST)],
+}
+
 Visits = list[tuple[int, int]]  # (hour, position of the tower)
 
 

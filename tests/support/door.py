@@ -1,0 +1,42 @@
+"""A door as an asset would use it, on a small release."""
+
+import numpy as np
+
+from density_assets.privacy.events import Gaussian
+from density_assets.privacy.noise import OpenDpNoise
+from resources.ledger import Budget, Ledger
+from resources.measurements import Measurements, ReleaseRequest
+from resources.store import Store
+
+ZEROS = np.zeros(50)
+EVENT = Gaussian("series", 17.0, 1.0)
+REQUEST = ReleaseRequest(
+    population="subscribers",
+    city="town",
+    geography="abc",
+    week="2007-09-10",
+    revision=1,
+    scheme="lowrank",
+    calibration="sound",
+    version=1,
+    epsilon=0.3,
+    delta=2e-6,
+    parameters={"weight_l": 1},
+    doors={"noisy_totals": (EVENT,), "noisy_series": (EVENT,)},
+)
+
+
+class Door:
+    """Calls `measure` as an asset would, and counts how often noise is drawn."""
+
+    def __init__(self, home, budget=3.0, noise=None):
+        self.store, self.ledger = Store(home, "town"), Ledger(home)
+        self.measurements = Measurements(self.store, self.ledger, noise or OpenDpNoise(), Budget(budget, 1e-5))
+        self.drawn = 0
+
+    def __call__(self, request=REQUEST, door="noisy_series", inputs="fingerprint", counts=ZEROS):
+        def draw(noise):
+            self.drawn += 1
+            return {"weighted": noise.gaussian(counts, EVENT)}
+
+        return self.measurements.measure(request, door, lambda: inputs, lambda: draw)
