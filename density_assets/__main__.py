@@ -38,6 +38,8 @@ def _parser() -> argparse.ArgumentParser:
     budget.add_argument("--week", help=monday)
     budget.add_argument("--epsilon", type=float, help="of the releases to plan; by default that of the settings")
     budget.add_argument("--weeks", type=int, default=52, help="how many releases to plan")
+    verify = command("verify", "check that the files, the statement and the ledger of a release belong together")
+    verify.add_argument("release", type=Path, help="its privacy_statement_….json, or the folder that holds one")
     ledger = command("ledger", "verify, back up or restore the ledger")
     ledger.add_argument("action", choices=("verify", "backup", "restore"))
     ledger.add_argument("file", type=Path, nargs="?", help="the copy, for backup and restore")
@@ -97,11 +99,20 @@ def _ledger(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _verify(arguments: argparse.Namespace) -> int:
+    from density_assets.publication.verification import verify_release
+
+    findings = list(verify_release(arguments.release))
+    for holds, finding in findings:
+        print(f"{'ok ' if holds else 'NOT'}  {finding}")
+    return 0 if all(holds for holds, _ in findings) else 1
+
+
 def _home() -> Path:
     return Path(os.environ["DENSITY_HOME"])
 
 
-_COMMANDS = {"release": _release, "check": _check, "ui": _ui, "budget": _budget, "ledger": _ledger}
+_COMMANDS = {"release": _release, "check": _check, "ui": _ui, "budget": _budget, "ledger": _ledger, "verify": _verify}
 
 if __name__ == "__main__":
     sys.exit(main())

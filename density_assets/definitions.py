@@ -5,7 +5,7 @@ from pathlib import Path
 import dagster as dg
 
 from density_assets import checks
-from density_assets.assets import confidential, mechanisms, public, release
+from density_assets.assets import confidential, ledger, mechanisms, public, release
 from density_assets.assets.zone_rule import refuse_leaks
 from density_assets.jobs import weekly_release
 from density_assets.partitions import current_home, current_settings
@@ -21,7 +21,7 @@ from resources.store import Store
 
 def graph() -> list[dg.AssetsDefinition]:
     """Every asset, after a look at how data would flow between them."""
-    found = dg.load_assets_from_modules([public, confidential, mechanisms, release])
+    found = dg.load_assets_from_modules([public, confidential, mechanisms, release, ledger])
     assets = [asset for asset in found if isinstance(asset, dg.AssetsDefinition)]
     refuse_leaks(assets)
     return assets
@@ -29,7 +29,7 @@ def graph() -> list[dg.AssetsDefinition]:
 
 def build_definitions(settings: Settings, home: Path) -> dg.Definitions:
     """All assets, jobs and resources for one city."""
-    store, ledger = Store(home, settings.city.name), Ledger(home)
+    store, book = Store(home, settings.city.name), Ledger(home)
     return dg.Definitions(
         assets=graph(),
         asset_checks=[checks.ledger_is_whole],
@@ -40,8 +40,8 @@ def build_definitions(settings: Settings, home: Path) -> dg.Definitions:
             "store": store,
             "engine": SqlEngine(store, settings.engine),
             "tables": TableIOManager(store),
-            "ledger": ledger,
-            "measurements": Measurements(store, ledger, OpenDpNoise(), Budget.of(settings)),
+            "ledger": book,
+            "measurements": Measurements(store, book, OpenDpNoise(), Budget.of(settings)),
         },
         executor=dg.in_process_executor,
     )

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from density_assets.privacy.events import Event
 from density_assets.privacy.planning import cost_of, epsilon_that_fits, releases_that_fit
-from density_assets.schemes import scheme_named
+from density_assets.schemes import SCHEMES
 from density_assets.settings import Settings
 from resources.ledger import Budget, Ledger, Row, charged_events, population_name
 
@@ -40,5 +40,5 @@ def release_events(settings: Settings, epsilon: float | None = None) -> list[Eve
     """Everything one release of these settings would be charged."""
     if epsilon is not None:
         settings = settings.with_epsilon(epsilon)
-    plan = scheme_named(settings.scheme.name).plan(settings)
+    plan = SCHEMES[settings.scheme.name].plan(settings)
     return [event for door in plan.values() for event in door]

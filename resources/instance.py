@@ -86,7 +86,8 @@ def _print_failures(result: dg.ExecuteInProcessResult) -> None:
 
 
 def _produced(store: Store, week: str) -> Iterator[str]:
-    yield "\nproduced, readable by anybody:"
+    yield "\npublished, readable by anybody:"
+    yield from (f"  {file}" for file in sorted(store.release.glob(f"*_{week}*")))
     yield f"  {store.release_database}"
     yield "confidential, readable by you only:"
     yield from (f"  {file}" for file in sorted(store.confidential.glob(f"*/{week}.parquet")))

@@ -6,7 +6,6 @@ before noise is drawn, and so is the note that its noise is about to be drawn: w
 never pays for a second draw.
 """
 
-import hashlib
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -16,11 +15,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from density_assets.privacy.chain import GENESIS, first_broken, row_hash
 from density_assets.privacy.events import Event, from_record, to_record
 from density_assets.privacy.planning import cost_of, releases_that_fit
 from density_assets.settings import Settings
 
-GENESIS = "0" * 64
 UNIT = "one subscriber identifier, one week"
 
 _SCHEMA = """
@@ -104,6 +103,11 @@ class Row:
     hash: str
     drawn: bool
 
+    def public_record(self) -> dict[str, Any]:
+        """The charge as plain data, for statements."""
+        events = [to_record(event) for event in self.charge.events]
+        return {**asdict(self.charge), "at": self.at, "hash": self.hash, "events": events}
+
 
 class Ledger:
     """The ledger file under a home folder."""
@@ -150,6 +154,11 @@ class Ledger:
             return []
         with closing(self._connect()) as connection:
             return list(_rows(connection))
+
+    def records(self) -> list[dict[str, Any]]:
+        """Every charge as it is stored, for whoever wants to check the chain."""
+        with closing(self._connect()) as connection:
+            return _records(connection, "charges")
 
     def head(self) -> str:
         """Hash of the newest charge."""
@@ -265,29 +274,24 @@ def _append_draw(connection: sqlite3.Connection, charge_hash: str) -> None:
 def _append(connection: sqlite3.Connection, table: str, content: dict[str, Any]) -> None:
     last = connection.execute(f"select hash from {table} order by row desc limit 1").fetchone()  # noqa: S608  # our names
     row = {**content, "previous": last[0] if last else GENESIS}
-    row["hash"] = _hash(row)
+    row["hash"] = row_hash(row)
     names = ", ".join(row)
     marks = ", ".join(f":{name}" for name in row)
     connection.execute(f"insert into {table} ({names}) values ({marks})", row)  # noqa: S608  # our names
 
 
 def _verify_chain(connection: sqlite3.Connection, table: str) -> None:
+    if number := first_broken(_records(connection, table)):
+        raise LedgerError(
+            f"row {number} of the ledger's {table} is not what was written: it was changed, removed or inserted. "
+            "Nothing may be drawn; restore a backup and find out what happened"
+        )
+
+
+def _records(connection: sqlite3.Connection, table: str) -> list[dict[str, Any]]:
     cursor = connection.execute(f"select * from {table} order by row")  # noqa: S608  # our names
     names = [column[0] for column in cursor.description]
-    previous = GENESIS
-    for number, values in enumerate(cursor, start=1):
-        row = dict(zip(names, values, strict=True))
-        position, found = row.pop("row"), row.pop("hash")
-        if position != number or row["previous"] != previous or found != _hash(row):
-            raise LedgerError(
-                f"row {number} of the ledger's {table} is not what was written: it was changed, removed or inserted. "
-                "Nothing may be drawn; restore a backup and find out what happened"
-            )
-        previous = found
-
-
-def _hash(row: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(row, sort_keys=True).encode()).hexdigest()
+    return [dict(zip(names, values, strict=True)) for values in cursor]
 
 
 def _rows(connection: sqlite3.Connection) -> Iterator[Row]:

@@ -128,6 +128,10 @@ class Measurements:
             self._save(key, Measurement(values, tuple(map(to_record, request.doors[door])), charge))
             return self._load(key)
 
+    def stored(self, request: ReleaseRequest, door: str) -> Measurement:
+        """The draw of a door that was opened before."""
+        return self._load(request.key(door))
+
     def witnesses(self) -> frozenset[str]:
         """Charges that the ledger must know."""
         return witnesses(self._store.folder.parent)
@@ -138,7 +142,7 @@ class Measurements:
         locks = self._store.confidential / "locks"
         with private_files():
             locks.mkdir(exist_ok=True)
-        return FileLock(locks / f"release-{request.key('')[:32]}.lock")
+        return FileLock(locks / f"release-{request.key('')[:32]}.lock", mode=0o600)
 
     def _file(self, key: str) -> Path:
         return self._folder / f"{key[:32]}.npz"

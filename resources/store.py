@@ -78,7 +78,7 @@ class Store:
     def _refresh_views(self) -> None:
         """Point the views of `confidential.duckdb` at the Parquet files that are there."""
         database = self.confidential / "confidential.duckdb"
-        with self._locked("views"), _replacing(database, keep=False) as connection:
+        with private_files(), self._locked("views"), _replacing(database, keep=False) as connection:
             for folder in sorted({file.parent for file in self.confidential.glob("*/*.parquet")}):
                 connection.read_parquet(str(folder / "*.parquet")).create_view(folder.name)
 
@@ -148,8 +148,8 @@ class Store:
         locks = self.confidential / "locks"
         with private_files():
             locks.mkdir(exist_ok=True)
-            with FileLock(locks / f"{name}.lock"):
-                yield
+        with FileLock(locks / f"{name}.lock", mode=0o600):
+            yield
 
 
 class WeekWriter:

@@ -1,7 +1,7 @@
 """The doors: the only assets through which anything computed from people leaves the confidential zone.
 
-Each is charged to the ledger before noise is drawn, and drawn once: materialising it again returns the stored draw. Its
-upstream assets are those its scheme declares, so the lineage shows what was really used, and no more.
+Each is charged to the ledger before noise is drawn, and drawn once: materialising it again returns the stored draw.
+Its upstream assets are those its scheme declares, so the lineage shows what was really used, and no more.
 """
 
 from collections.abc import Callable
@@ -9,8 +9,6 @@ from datetime import date
 from typing import Any
 
 import dagster as dg
-import numpy as np
-import polars as pl
 
 from density_assets import series
 from density_assets.assets.zones import Made, Zone, asset, column
@@ -18,67 +16,60 @@ from density_assets.cities.geography import geography_hash
 from density_assets.cities.tables import cells_from, towers_from
 from density_assets.partitions import current_settings
 from density_assets.privacy.noise import Noise
-from density_assets.privacy.sensitivity import WEIGHT_UNIT
-from density_assets.schemes import scheme_named
-from density_assets.schemes.scheme import SERIES, TOTALS, Counts
+from density_assets.schemes import SCHEMES
+from density_assets.schemes.scheme import SERIES, TOTALS, WHERE, Counts, Values
+from density_assets.schemes.tables import series_table, totals_table
 from density_assets.settings import Settings
 from resources.ledger import population_name
 from resources.measurements import Measurement, Measurements, ReleaseRequest
 from resources.store import Store
 
-SCHEME = scheme_named(current_settings().scheme.name)
-STANDARD_ERROR = "standard deviation of the noise; public, since it depends on settings only"
+SCHEME = SCHEMES[current_settings().scheme.name]
+READS = SCHEME.reads(current_settings())
 
 
 @asset(
     Zone.MECHANISM,
     {
-        "query": column("what was counted", *(f"{table}.*" for table in SCHEME.reads[TOTALS])),
-        "value": column("the count, with noise", *(f"{table}.*" for table in SCHEME.reads[TOTALS])),
-        "standard_error": column(STANDARD_ERROR),
+        "query": column("what was counted", *(f"rows of {table}" for table in READS[TOTALS])),
+        "position": column("position of the tower or place in the public list; 0 for the city"),
+        "value": column("the count, with noise", *(f"rows of {table}" for table in READS[TOTALS])),
+        "standard_error": column("standard deviation of the noise; known from settings alone"),
     },
-    deps=(*SCHEME.reads[TOTALS], "cells", "towers"),
+    deps=(*READS[TOTALS], "cells", "towers"),
     kinds=("opendp", "duckdb"),
 )
 def noisy_totals(context: dg.AssetExecutionContext) -> Made:
-    """First door: the noisy totals of the week, which give the release its scale.
+    """First door: the noisy totals of the week, which give the release its scale. Empty if the scheme needs none.
 
     Charged to the ledger before noise is drawn, and drawn once.
     """
-    measurement = _measured(context, TOTALS)
-    table = pl.DataFrame(
-        {
-            "query": list(measurement.values),
-            "value": [float(values.item()) for values in measurement.values.values()],
-            "standard_error": [event["sigma"] for event in measurement.events],
-        }
-    )
-    return Made(table, facts=_paid(measurement))
+    request = release_request(context.resources.settings, context.resources.store, context.partition_key)
+    if TOTALS not in request.doors:
+        return Made(totals_table({}, {}))
+    measurement = _measured(context, request, TOTALS)
+    return Made(totals_table(measurement.values, request.doors), facts=_paid(measurement))
 
 
 @asset(
     Zone.MECHANISM,
     {
-        "tower_id": column("identifier of the tower site", "towers.tower_id"),
+        "cluster": column("the cluster of places the series belongs to", "clusters.cluster"),
         "hour": column("hour of the week, 0 is Monday 00:00"),
-        "value": column("weighted visits, with noise; may be negative", "tower_series.weighted"),
-        "standard_error": column(STANDARD_ERROR),
+        "value": column("visits, with noise; may be negative", *(f"rows of {table}" for table in READS[SERIES])),
+        "kept": column("how many Fourier coefficients were kept; 168 is all"),
     },
-    deps=(*SCHEME.reads[SERIES], "cells", "towers"),
+    deps=(*READS[SERIES], "clusters", "cells", "towers"),
     kinds=("opendp", "duckdb"),
 )
 def noisy_series(context: dg.AssetExecutionContext) -> Made:
-    """Second door: the noisy series of the week, dense over the public list of towers.
+    """Second door: the noisy series of the week, one per cluster, dense over the public list of places.
 
     Charged to the ledger before noise is drawn, and drawn once.
     """
-    measurement = _measured(context, SERIES)
-    towers = context.resources.store.read_public("towers")
-    (event,) = measurement.events
-    values = measurement.values["weighted"] / WEIGHT_UNIT
-    error = np.full(values.shape, event["sigma"] / WEIGHT_UNIT)
-    table = series.table(towers.select("tower_id"), value=values, standard_error=error)
-    return Made(table, facts=_paid(measurement))
+    request = release_request(context.resources.settings, context.resources.store, context.partition_key)
+    measurement = _measured(context, request, SERIES)
+    return Made(series_table(measurement.values), facts=_paid(measurement))
 
 
 def release_request(settings: Settings, store: Store, week: str) -> ReleaseRequest:
@@ -102,34 +93,46 @@ def release_request(settings: Settings, store: Store, week: str) -> ReleaseReque
     )
 
 
-def _measured(context: dg.AssetExecutionContext, door: str) -> Measurement:
-    settings, store = context.resources.settings, context.resources.store
+def _measured(context: dg.AssetExecutionContext, request: ReleaseRequest, door: str) -> Measurement:
+    store: Store = context.resources.store
     measurements: Measurements = context.resources.measurements
-    request = release_request(settings, store, context.partition_key)
-    week = date.fromisoformat(context.partition_key)
-    tables = SCHEME.reads[door]
+    week = date.fromisoformat(request.week)
 
     def fingerprint() -> str | None:
-        there = all(store.week_file(table, week).exists() for table in tables)
-        return " ".join(store.week_fingerprint(table, week) for table in tables) if there else None
+        there = all(store.week_file(table, week).exists() for table in READS[door])
+        return " ".join(store.week_fingerprint(table, week) for table in READS[door]) if there else None
 
-    def prepare() -> Callable[[Noise], dict[str, Any]]:
-        counts, draw = _counts(store, week, door), SCHEME.totals if door == TOTALS else SCHEME.series
-        return lambda noise: draw(request.doors, counts, noise)
+    def prepare() -> Callable[[Noise], Values]:
+        counts = _counts(store, week, door)
+        if door == TOTALS:
+            return lambda noise: SCHEME.totals(request.doors, counts, noise)
+        labels = store.read_release_week("clusters", week)["cluster"].to_numpy()
+        return lambda noise: SCHEME.series(request.doors, counts, labels, noise)
 
     return measurements.measure(request, door, fingerprint, prepare)
 
 
 def _counts(store: Store, week: date, door: str) -> Counts:
     """The confidential numbers a door declares, and no others."""
-    tables = {table: store.read_week(table, week) for table in SCHEME.reads[door]}
-    towers = store.read_public("towers")["tower_id"]
+    tables = {table: store.read_week(table, week) for table in READS[door]}
+    where = WHERE[SCHEME.places]
     return Counts(
-        weighted=series.matrix(tables["tower_series"], towers, "weighted") if "tower_series" in tables else None,
+        series=_place_series(store, tables[where]) if where in tables else None,
+        sampled=tables["one_visit_histogram"]["users"].to_numpy() if "one_visit_histogram" in tables else None,
         visit_total=tables["visit_total"]["visits"].item() if "visit_total" in tables else None,
     )
 
 
+def _place_series(store: Store, table: Any) -> Any:
+    if SCHEME.places == "towers":
+        return series.matrix(table, store.read_public("towers")["tower_id"], "weighted")
+    if SCHEME.places == "cells":
+        return series.matrix(table, store.read_public("cells")["cell_id"], "truncated")
+    cover = store.read_public("cover")
+    keyed = table.with_columns(place=table["kind"] + " " + table["id"])
+    return series.matrix(keyed, (cover["kind"] + " " + cover["id"]).alias("place"), "truncated")
+
+
 def _paid(measurement: Measurement) -> dict[str, Any]:
-    lines = (f"- {event['query']}: {event['kind']}, sigma {event['sigma']:,.1f}" for event in measurement.events)
+    lines = (f"- {event['query']}: {event['kind']}" for event in measurement.events)
     return {"paid_by": measurement.charge, "events": dg.MetadataValue.md("\n".join(lines))}

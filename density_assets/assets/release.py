@@ -1,84 +1,252 @@
 """The release zone: everything here may be handed out. It reads public assets and what the doors drew."""
 
+import json
+from datetime import date
+
 import dagster as dg
+import numpy as np
 import polars as pl
 
+from density_assets import series
+from density_assets.assets.mechanisms import SCHEME, release_request
 from density_assets.assets.zones import Made, Zone, asset, column
+from density_assets.calendar import HOURS, week_clock
+from density_assets.cities.tables import cells_from, cover_from, overlaps_from, polygons, towers_from
+from density_assets.geometry.places import Places
+from density_assets.plots.maps import value_map
+from density_assets.plots.rhythm import week_rhythm
+from density_assets.postprocess.rounding import round_by_largest_remainder
 from density_assets.privacy.planning import cost_of
-from resources.ledger import Row, charged_events
+from density_assets.publication.files import Naming, clock_note, density_table, dictionary, digests, geojson
+from density_assets.publication.statement import Facts, as_markdown, statement
+from density_assets.report.page import ReportData, report_html
+from density_assets.schemes.tables import series_from, totals_from
+from resources.ledger import Ledger, charged_events
+from resources.measurements import Measurements, write_durably
+from resources.store import Store
 
-SCHEMA: dict[str, type[pl.DataType]] = {
-    "row": pl.Int64,
-    "at": pl.String,
-    "population": pl.String,
-    "city": pl.String,
-    "week": pl.String,
-    "revision": pl.Int64,
-    "door": pl.String,
-    "epsilon": pl.Float64,
-    "delta": pl.Float64,
-    "events": pl.String,
-    "year_epsilon": pl.Float64,
-    "drawn": pl.Boolean,
-    "hash": pl.String,
-}
+PLACE_KINDS = {"towers": "tower", "cells": "cell"}
+SAMPLE_CELLS = 5
 
 
 @asset(
     Zone.RELEASE,
     {
-        "row": column("position in the ledger"),
-        "at": column("when it was charged, UTC"),
-        "population": column("whose budget was charged"),
-        "city": column("the city released"),
-        "week": column("the week released"),
-        "revision": column("1, or what a person declared to permit a second draw"),
-        "door": column("the mechanism asset that draws"),
-        "epsilon": column("promise of the whole release"),
-        "delta": column("promise of the whole release"),
-        "events": column("what this door spends"),
-        "year_epsilon": column(
-            "what all charges of the population's year cost together up to here, at the budget's delta"
-        ),
-        "drawn": column("whether noise was drawn under this charge"),
-        "hash": column("hash of this row, which holds the hash of the row before"),
+        "kind": column("`tower` or `cell`"),
+        "id": column("identifier of the place, as text", "towers.tower_id", "cells.cell_id", "cover_graph.id"),
+        "cluster": column("number of its cluster, from 0", "noisy_totals.value"),
+    },
+    deps=("cover_graph", "overlaps", "tower_cells", "towers", "cells"),
+)
+def clusters(context: dg.AssetExecutionContext, noisy_totals: pl.DataFrame) -> Made:
+    """Places that share one noisy series, because alone they are too small to carry a shape of their own.
+
+    Found from noisy totals and public geometry only (Acs & Castelluccia 2014, Alg. 3).
+    """
+    store = context.resources.store
+    plan = SCHEME.plan(context.resources.settings)
+    labels = SCHEME.clusters(plan, totals_from(noisy_totals), places(store))
+    table = place_ids(store).with_columns(cluster=pl.Series(labels))
+    return Made(table, facts={"clusters": int(labels.max()) + 1})
+
+
+@asset(
+    Zone.RELEASE,
+    {
+        "cell_id": column("identifier of the cell", "cells.cell_id"),
+        "hour": column("hour of the week, 0 is Monday 00:00"),
+        "visits": column("estimated visits, not yet rounded", "noisy_series.value", "noisy_totals.value"),
+        "standard_error": column("how far noise may have moved the estimate, to first order"),
+    },
+    deps=("cover_graph", "overlaps", "tower_cells", "towers", "cells"),
+)
+def smoothed_series(
+    context: dg.AssetExecutionContext, noisy_totals: pl.DataFrame, clusters: pl.DataFrame, noisy_series: pl.DataFrame
+) -> Made:
+    """What the noisy numbers say about each cell: denoised, non-negative, scaled to the noisy totals, mapped to
+    cells.
+    """
+    settings, store = context.resources.settings, context.resources.store
+    where = places(store)
+    estimate = SCHEME.estimate(
+        settings,
+        SCHEME.plan(settings),
+        totals_from(noisy_totals),
+        clusters["cluster"].to_numpy(),
+        series_from(noisy_series),
+        where,
+    )
+    visits = where.to_cells(SCHEME.places) @ estimate.series
+    ids = store.read_public("cells").select("cell_id")
+    return Made(series.table(ids, visits=visits, standard_error=estimate.cell_error))
+
+
+@asset(
+    Zone.RELEASE,
+    {
+        "cell_id": column("identifier of the cell", "smoothed_series.cell_id"),
+        "hour": column("hour of the week, 0 is Monday 00:00", "smoothed_series.hour"),
+        "timestamp": column("start of the hour, with offset; empty for an hour that does not happen"),
+        "count": column("visits: devices seen in the cell in that hour", "smoothed_series.visits"),
+        "standard_error": column("how far noise may have moved the count", "smoothed_series.standard_error"),
+    },
+    deps=("cells",),
+)
+def density(context: dg.AssetExecutionContext, smoothed_series: pl.DataFrame) -> Made:
+    """The release: visits per cell and hour, as non-negative integers.
+
+    Rounded hour by hour by largest remainder, and written as Parquet, CSV and GeoJSON with a data dictionary.
+    """
+    settings, store = context.resources.settings, context.resources.store
+    cells = cells_from(store.read_public("cells"))
+    ids = pl.Series("cell_id", cells.ids.tolist())
+    counts = round_by_largest_remainder(series.matrix(smoothed_series, ids, "visits"))
+    clock = week_clock(date.fromisoformat(context.partition_key), settings.city.zone)
+    table = density_table(cells, counts, series.matrix(smoothed_series, ids, "standard_error"), clock)
+    name = naming(store, context)
+    _write_parquet(table, name)
+    write_durably(name.file("density", "csv"), table.write_csv().encode())
+    write_durably(name.file("density", "geojson"), geojson(cells, counts).encode())
+    text = dictionary(settings.city.name, settings.city.timezone, clock)
+    write_durably(name.file("data_dictionary", "md"), text.encode())
+    busiest = np.argsort(-counts.sum(axis=1))[:: max(1, len(counts) // SAMPLE_CELLS)][:SAMPLE_CELLS]
+    pictures = {
+        "map": value_map(cells.polygons, counts.mean(axis=1), "released visits per hour", "mean visits per hour"),
+        "sample": week_rhythm("released series of some cells", **{str(cells.ids[i]): counts[i] for i in busiest}),
+    }
+    return Made(table, pictures, {"visits": int(counts.sum()), "files": name.file("density", "*").name})
+
+
+@asset(
+    Zone.RELEASE,
+    {
+        "file": column("file of the release"),
+        "sha256": column("its digest"),
     },
     deps=("noisy_totals", "noisy_series"),
-    kinds=("sqlite", "duckdb"),
-    weekly=False,
+    kinds=("json", "markdown"),
 )
-def ledger(context: dg.AssetExecutionContext) -> Made:
-    """What every release has cost: a copy of the ledger, readable here and by SQL.
+def privacy_statement(context: dg.AssetExecutionContext, density: pl.DataFrame) -> Made:
+    """What is promised to whom, every event with its scale, how it was paid, and the digests of the release's files.
 
-    The ledger itself is one SQLite file for everything under the home folder. Charges depend on settings only, never on
-    records.
+    Nothing in it is computed from records. `make verify` checks that files, statement and ledger belong together.
     """
-    delta = context.resources.settings.privacy.budget_delta
-    rows = context.resources.ledger.rows()
-    table = pl.DataFrame([_as_record(row, rows[: row.row], delta) for row in rows], schema=SCHEMA)
-    newest = "\n".join(
-        f"| {record['week']} | {record['door']} | {record['epsilon']:g} | {record['year_epsilon']:.3f} |"
-        for record in table.tail(8).to_dicts()
-    )
-    markdown = f"| week | door | epsilon | year so far |\n|---|---|--:|--:|\n{newest}"
-    return Made(table, facts={"charges": len(rows), "newest": dg.MetadataValue.md(markdown)})
+    name = naming(context.resources.store, context)
+    said = statement(_facts(context, name))
+    text = as_markdown(said)
+    write_durably(name.file("privacy_statement", "json"), json.dumps(said, indent=2).encode())
+    write_durably(name.file("privacy_statement", "md"), text.encode())
+    table = pl.DataFrame({"file": list(said["files"]), "sha256": list(said["files"].values())})
+    return Made(table, facts={"statement": dg.MetadataValue.md(text)})
 
 
-def _as_record(row: Row, upto: list[Row], delta: float) -> dict[str, object]:
-    charge = row.charge
-    events = charged_events(upto, charge.population, charge.week[:4])
-    return {
-        "row": row.row,
-        "at": row.at,
-        "population": charge.population,
-        "city": charge.city,
-        "week": charge.week,
-        "revision": charge.revision,
-        "door": charge.door,
-        "epsilon": charge.epsilon,
-        "delta": charge.delta,
-        "events": "; ".join(str(event) for event in charge.events),
-        "year_epsilon": cost_of(events, [], 0, delta),
-        "drawn": row.drawn,
-        "hash": row.hash,
+@asset(
+    Zone.RELEASE,
+    {"file": column("the page"), "bytes": column("its size")},
+    deps=("privacy_statement", "cells"),
+    kinds=("html",),
+)
+def density_report(context: dg.AssetExecutionContext, density: pl.DataFrame) -> Made:
+    """The release as one HTML page: map with a slider over the week, series of a cell, rhythm, statement, downloads.
+
+    The page asks the network for nothing and can be handed out with the files beside it.
+    """
+    settings, store = context.resources.settings, context.resources.store
+    name, cells = naming(store, context), cells_from(store.read_public("cells"))
+    week = date.fromisoformat(context.partition_key)
+    downloads = {
+        "Parquet": name.file("density", "parquet").name,
+        "CSV": name.file("density", "csv").name,
+        "GeoJSON": name.file("density", "geojson").name,
+        "Data dictionary": name.file("data_dictionary", "md").name,
+        "Privacy statement": name.file("privacy_statement", "json").name,
     }
+    page = report_html(
+        ReportData(
+            city=settings.city.name,
+            week=week,
+            timezone=settings.city.timezone,
+            cell_ids=cells.ids.tolist(),
+            polygons=cells.polygons,
+            counts=density["count"].to_numpy().reshape(-1, HOURS),
+            standard_errors=density["standard_error"].to_numpy().reshape(-1, HOURS),
+            statement=name.file("privacy_statement", "md").read_text(encoding="utf-8"),
+            downloads=downloads,
+            notes=[clock_note(week_clock(week, settings.city.zone))],
+        )
+    )
+    file = name.file("report", "html")
+    write_durably(file, page.encode())
+    table = pl.DataFrame({"file": [file.name], "bytes": [file.stat().st_size]})
+    return Made(table, facts={"page": dg.MetadataValue.path(str(file))})
+
+
+def places(store: Store) -> Places:
+    """The public geography of the city."""
+    towers, cells, shapes = (store.read_public(table) for table in ("towers", "cells", "tower_cells"))
+    return Places(
+        pieces=overlaps_from(store.read_public("overlaps"), towers, cells),
+        cover=cover_from(store.read_public("cover"), towers, cells),
+        tower_xy=towers_from(towers).xy,
+        tower_shapes=polygons(shapes),
+        cell_shapes=polygons(cells),
+    )
+
+
+def place_ids(store: Store) -> pl.DataFrame:
+    """Kind and identifier of the scheme's places, in order."""
+    if SCHEME.places == "cover":
+        return store.read_public("cover")
+    table, key = ("towers", "tower_id") if SCHEME.places == "towers" else ("cells", "cell_id")
+    ids = store.read_public(table)[key].cast(pl.String).alias("id")
+    return pl.DataFrame({"kind": [PLACE_KINDS[SCHEME.places]] * len(ids), "id": ids})
+
+
+def naming(store: Store, context: dg.AssetExecutionContext) -> Naming:
+    """Where this release's files lie."""
+    return Naming(store.release, context.partition_key, context.resources.settings.privacy.revision)
+
+
+def _write_parquet(table: pl.DataFrame, name: Naming) -> None:
+    file = name.file("density", "parquet")
+    partial = file.with_suffix(".partial")
+    table.write_parquet(partial)
+    partial.replace(file)
+
+
+def _facts(context: dg.AssetExecutionContext, name: Naming) -> Facts:
+    settings, ledger, measurements = (getattr(context.resources, key) for key in ("settings", "ledger", "measurements"))
+    assert isinstance(ledger, Ledger)
+    assert isinstance(measurements, Measurements)
+    request = release_request(settings, context.resources.store, context.partition_key)
+    paid_by = {measurements.stored(request, door).charge for door in request.doors}
+    rows = [row for row in ledger.rows() if row.hash in paid_by]
+    chain = name.file("ledger", "json")
+    write_durably(chain, json.dumps(ledger.records()).encode())
+    files = [
+        *(name.file("density", suffix) for suffix in ("parquet", "csv", "geojson")),
+        name.file("data_dictionary", "md"),
+        chain,
+    ]
+    year = context.partition_key[:4]
+    spent = charged_events(ledger.rows(), request.population, year)
+    return Facts(
+        city=request.city,
+        week=request.week,
+        timezone=settings.city.timezone,
+        revision=request.revision,
+        scheme=request.scheme,
+        calibration=request.calibration,
+        epsilon=request.epsilon,
+        delta=request.delta,
+        population=settings.city.population or (settings.city.simulated_users if settings.city.synthetic else None),
+        parameters=request.parameters,
+        charges=[row.public_record() for row in rows],
+        ledger_file=chain.name,
+        ledger_head=ledger.head(),
+        year=year,
+        year_epsilon=cost_of(spent, [], 0, settings.privacy.budget_delta),
+        budget_epsilon=settings.privacy.budget_epsilon,
+        budget_delta=settings.privacy.budget_delta,
+        files=digests(files),
+    )

@@ -72,6 +72,30 @@ class Laplace(Event):
 
 
 @dataclass(frozen=True)
+class LaplaceVector(Event):
+    """Laplace noise of parameter `scale` on values whose changes d have sqrt(Σ d²) of at most `sensitivity`.
+
+    Each value is (d/scale)-DP, hence (d/scale)²/2-zCDP (Bun & Steinke 2016, prop. 1.4); squares add up to
+    sensitivity²/(2·scale²), however many values there are.
+    """
+
+    kind: ClassVar[str] = "laplace_vector"
+    scale: float
+    sensitivity: float
+
+    def __post_init__(self) -> None:
+        _positive(scale=self.scale, sensitivity=self.sensitivity)
+
+    @property
+    def dp_event(self) -> dpa.DpEvent:
+        return dpa.ZCDpEvent((self.sensitivity / self.scale) ** 2 / 2)
+
+    @property
+    def standard_deviation(self) -> float:
+        return math.sqrt(2) * self.scale
+
+
+@dataclass(frozen=True)
 class Selection(Event):
     """Exponential mechanisms with exponents -epsilon·u/(2·sensitivity), one per disjoint part of the data.
 
@@ -101,7 +125,7 @@ class Selection(Event):
         return dpa.ZCDpEvent(self.rho)
 
 
-_KINDS: dict[str, type[Event]] = {kind.kind: kind for kind in (Gaussian, Laplace, Selection)}
+_KINDS: dict[str, type[Event]] = {kind.kind: kind for kind in (Gaussian, Laplace, LaplaceVector, Selection)}
 
 
 def to_record(event: Event) -> dict[str, Any]:

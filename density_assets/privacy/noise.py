@@ -13,7 +13,7 @@ import numpy as np
 import opendp.prelude as dp
 from numpy.typing import NDArray
 
-from density_assets.privacy.events import Gaussian, Laplace, Selection
+from density_assets.privacy.events import Gaussian, Laplace, LaplaceVector, Selection
 
 dp.enable_features("contrib")
 
@@ -33,7 +33,7 @@ class Noise(Protocol):
     def gaussian(self, values: Floats, event: Gaussian) -> Floats:
         """Values plus Gaussian noise."""
 
-    def laplace(self, values: Floats, event: Laplace) -> Floats:
+    def laplace(self, values: Floats, event: Laplace | LaplaceVector) -> Floats:
         """Values plus Laplace noise."""
 
     def discrete_gaussian(self, values: Integers, event: Gaussian) -> Integers:
@@ -52,7 +52,7 @@ class OpenDpNoise:
         domain, metric = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.l2_distance(T=float)
         return _applied(dp.m.make_gaussian(domain, metric, scale=event.sigma), _finite(values))
 
-    def laplace(self, values: Floats, event: Laplace) -> Floats:
+    def laplace(self, values: Floats, event: Laplace | LaplaceVector) -> Floats:
         domain, metric = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.l1_distance(T=float)
         return _applied(dp.m.make_laplace(domain, metric, scale=event.scale), _finite(values))
 
@@ -77,7 +77,7 @@ class SimulatedNoise:
     def gaussian(self, values: Floats, event: Gaussian) -> Floats:
         return _finite(values) + self._random.normal(0, event.sigma, values.shape)
 
-    def laplace(self, values: Floats, event: Laplace) -> Floats:
+    def laplace(self, values: Floats, event: Laplace | LaplaceVector) -> Floats:
         return _finite(values) + self._random.laplace(0, event.scale, values.shape)
 
     def discrete_gaussian(self, values: Integers, event: Gaussian) -> Integers:

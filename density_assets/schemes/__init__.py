@@ -1,14 +1,19 @@
-"""Schemes of release: one file each, one line here."""
+"""Schemes of release: one line each."""
 
-from density_assets.errors import BadInput
+from density_assets.schemes.additive import Additive
+from density_assets.schemes.fourier import Fourier
 from density_assets.schemes.lowrank import LowRank
 from density_assets.schemes.scheme import Scheme
 
-SCHEMES: dict[str, Scheme] = {"lowrank": LowRank()}
-
-
-def scheme_named(name: str) -> Scheme:
-    """The scheme that settings ask for."""
-    if name not in SCHEMES:
-        raise BadInput(f"scheme.name must be one of {', '.join(SCHEMES)}, got {name!r}")
-    return SCHEMES[name]
+SCHEMES: dict[str, Scheme] = {
+    scheme.name: scheme
+    for scheme in (
+        Additive("lpa", "cover", gaussian=False),
+        Additive("gpa", "cells", gaussian=True),
+        Fourier("fpa", "cover", gaussian=False, selects=False),
+        Fourier("efpa", "cover", gaussian=False),
+        Fourier("efpag", "cover", gaussian=True),
+        Fourier("efpag_iris", "cells", gaussian=True, improvable=False),
+        LowRank(),
+    )
+}

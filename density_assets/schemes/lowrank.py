@@ -7,26 +7,34 @@ calibrated together.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from density_assets.calendar import HOURS
+from density_assets.geometry.places import Kind, Places
+from density_assets.postprocess.shrinkage import posterior
 from density_assets.privacy.calibration import calibrate, gaussian_sigma
 from density_assets.privacy.events import Gaussian
 from density_assets.privacy.noise import Noise
-from density_assets.privacy.sensitivity import clamped_total, weighted_l2
-from density_assets.schemes.scheme import SERIES, TOTALS, Counts, Plan
+from density_assets.privacy.sensitivity import WEIGHT_UNIT, clamped_total, weighted_l2
+from density_assets.schemes.scheme import SERIES, TOTALS, Counts, Estimate, Plan, Values, alone, present
 from density_assets.settings import Settings
 
 
+@dataclass(frozen=True)
 class LowRank:
     """The scheme `lowrank`."""
 
-    name = "lowrank"
-    version = 1
-    default_split = 0.03  # of the budget, for the scale
-    reads: Mapping[str, tuple[str, ...]] = {TOTALS: ("visit_total",), SERIES: ("tower_series",)}
+    name: str = "lowrank"
+    places: Kind = "towers"
+    default_split: float = 0.03  # of the budget, for the scale
+    version: int = 1
+
+    def reads(self, settings: Settings) -> Mapping[str, tuple[str, ...]]:
+        """The number of visits, and the weighted series of the towers."""
+        return {TOTALS: ("visit_total",), SERIES: ("tower_series",)}
 
     def plan(self, settings: Settings) -> Plan:
         """Two Gaussian queries that share the budget."""
@@ -36,22 +44,38 @@ class LowRank:
         def events_at(rho: float) -> tuple[Gaussian, Gaussian]:
             return (
                 Gaussian("number of visits, each user's clamped", gaussian_sigma(share * rho, clamp), clamp),
-                Gaussian("weighted visits per tower and hour", gaussian_sigma((1 - share) * rho, norm), norm),
+                Gaussian(
+                    "weighted visits per tower and hour, times 65536", gaussian_sigma((1 - share) * rho, norm), norm
+                ),
             )
 
         totals, series = calibrate(events_at, settings.privacy.epsilon, settings.privacy.delta)
         return {TOTALS: (totals,), SERIES: (series,)}
 
-    def totals(self, plan: Plan, counts: Counts, noise: Noise) -> dict[str, NDArray[Any]]:
-        """The noisy number of visits."""
+    def totals(self, plan: Plan, counts: Counts, noise: Noise) -> Values:
+        """The noisy number of visits, an integer."""
         (event,) = plan[TOTALS]
         assert isinstance(event, Gaussian)
-        assert counts.visit_total is not None  # declared in `reads`
-        return {"visits": noise.discrete_gaussian(np.array([counts.visit_total]), event)}
+        return {"visits": noise.discrete_gaussian(np.array([present(counts.visit_total)]), event)}
 
-    def series(self, plan: Plan, counts: Counts, noise: Noise) -> dict[str, NDArray[Any]]:
-        """The noisy weighted matrix, dense over the public towers."""
+    def clusters(self, plan: Plan, totals: Values, places: Places) -> NDArray[np.int64]:
+        """Every tower alone: what towers share is found in the noisy matrix itself."""
+        return alone(len(places.tower_shapes))
+
+    def series(self, plan: Plan, counts: Counts, labels: NDArray[np.int64], noise: Noise) -> Values:
+        """The noisy weighted matrix, dense over the public towers; exact in units of 2^-16."""
         (event,) = plan[SERIES]
         assert isinstance(event, Gaussian)
-        assert counts.weighted is not None  # declared in `reads`
-        return {"weighted": noise.discrete_gaussian(counts.weighted, event)}
+        noisy = noise.discrete_gaussian(present(counts.series), event)
+        return {"series": noisy / WEIGHT_UNIT, "kept": np.full(len(noisy), HOURS)}
+
+    def estimate(
+        self, settings: Settings, plan: Plan, totals: Values, labels: NDArray[np.int64], drawn: Values, places: Places
+    ) -> Estimate:
+        """Denoise the matrix, drop what is negative, scale to the noisy number of visits."""
+        (event,) = plan[SERIES]
+        assert isinstance(event, Gaussian)
+        known = posterior(drawn["series"], event.sigma / WEIGHT_UNIT, places.tower_xy)
+        shape = np.maximum(known.mean, 0.0)
+        scale = max(float(totals["visits"].item()), 0.0) / max(shape.sum(), 1.0)
+        return Estimate(scale * shape, scale * known.standard_error(places.to_cells(self.places)))

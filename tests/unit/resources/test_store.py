@@ -61,6 +61,11 @@ def test_confidential_files_are_readable_by_their_owner_only(store):
         assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
 
 
+def test_the_release_database_is_readable_by_others(store):
+    store.write_public("cells", FRAME)
+    assert stat.S_IMODE(store.release_database.stat().st_mode) & 0o044 == 0o044
+
+
 def test_the_release_database_is_replaced_whole_while_a_reader_looks(store):
     store.write_public("cells", FRAME)
     with duckdb.connect(str(store.release_database), read_only=True) as reader:

@@ -1,0 +1,112 @@
+"""The files of a release: counts as Parquet, CSV and GeoJSON, and the dictionary that explains them."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import geopandas as gpd
+import numpy as np
+import polars as pl
+import shapely
+from numpy.typing import NDArray
+
+from density_assets.calendar import HOURS, WeekClock
+from density_assets.cities.geography import Cells
+
+DICTIONARY = """# Data dictionary: {city}, week of {week}
+
+| column | meaning | |---|---| | `cell_id` | identifier of the cell | | `hour` | hour of the week on the city's clocks
+({timezone}); 0 is Monday 00:00 to 01:00, 167 is Sunday 23:00 to 24:00 | | `timestamp` | start of the hour with its
+offset from UTC; empty for an hour that does not happen | | `count` | visits: devices seen in the cell in that hour. A
+device seen in two cells counts in both. Visits are not people | | `standard_error` | how far noise may have moved the
+count, to first order; known from settings, not from the data |
+
+Counts are non-negative integers. In each hour they were rounded together, by largest remainder, so that the city's
+total is kept.
+The noise that protects people is part of every count: see the privacy statement.
+
+{clock}
+"""
+
+
+@dataclass(frozen=True)
+class Naming:
+    """Where the files of one release lie; revisions stand side by side."""
+
+    folder: Path
+    week: str
+    revision: int
+
+    def file(self, stem: str, suffix: str) -> Path:
+        """For example density_2007-09-10.csv, or density_2007-09-10_r2.csv for a second revision."""
+        revision = f"_r{self.revision}" if self.revision > 1 else ""
+        return self.folder / f"{stem}_{self.week}{revision}.{suffix}"
+
+
+def density_table(
+    cells: Cells, counts: NDArray[np.int64], errors: NDArray[np.float64], clock: WeekClock
+) -> pl.DataFrame:
+    """One row per cell and hour."""
+    moments = [hour_start(clock, hour) for hour in range(HOURS)]
+    return pl.DataFrame(
+        {
+            "cell_id": np.repeat(cells.ids, HOURS).tolist(),
+            "hour": np.tile(np.arange(HOURS, dtype=np.int64), len(cells)),
+            "timestamp": [moment.isoformat() if moment else None for moment in moments] * len(cells),
+            "count": counts.reshape(-1),
+            "standard_error": np.round(errors.reshape(-1), 3),
+        },
+        schema_overrides={"timestamp": pl.String},
+    )
+
+
+def hour_start(clock: WeekClock, hour: int) -> datetime | None:
+    """When an hour of the week starts; none if it does not happen, the first time if it happens twice."""
+    if hour in clock.missing:
+        return None
+    wall = clock.monday + hour * 3600
+    offset = clock.before if wall - clock.before < clock.change else clock.after
+    return datetime.fromtimestamp(wall - offset, UTC).astimezone(timezone(timedelta(seconds=offset)))
+
+
+def geojson(cells: Cells, counts: NDArray[np.int64]) -> str:
+    """One feature per cell with its 168 counts, in degrees (EPSG:4326) to a tenth of a metre."""
+    degrees = gpd.GeoSeries(cells.polygons, crs=cells.crs).to_crs("EPSG:4326")
+    rounded = shapely.transform(np.asarray(degrees), lambda xy: np.round(xy, 6))
+    features = [
+        {
+            "type": "Feature",
+            "id": cell,
+            "properties": {"cell_id": cell, "area_km2": round(area / 1e6, 4), "counts": row.tolist()},
+            "geometry": shapely.geometry.mapping(shape),
+        }
+        for cell, area, row, shape in zip(cells.ids.tolist(), cells.areas.tolist(), counts, rounded, strict=True)
+    ]
+    return json.dumps({"type": "FeatureCollection", "features": features})
+
+
+def clock_note(clock: WeekClock) -> str:
+    """What clocks do in the week."""
+    if clock.repeated:
+        return f"Clocks go back this week: hour {', '.join(map(str, clock.repeated))} happens twice and is one slot."
+    if clock.missing:
+        skipped = ", ".join(map(str, clock.missing))
+        return f"Clocks go forward this week: hour {skipped} does not happen; its counts mean nothing."
+    return "Clocks do not change this week."
+
+
+def dictionary(city: str, timezone: str, clock: WeekClock) -> str:
+    """The data dictionary."""
+    return DICTIONARY.format(city=city, week=clock.week, timezone=timezone, clock=clock_note(clock))
+
+
+def digests(files: list[Path]) -> dict[str, str]:
+    """SHA-256 of each file, by name."""
+    found: dict[str, Any] = {}
+    for file in files:
+        with file.open("rb") as handle:
+            found[file.name] = hashlib.file_digest(handle, "sha256").hexdigest()
+    return found
