@@ -1,0 +1,70 @@
+"""What a study works on: the matrices of one materialised week of a synthetic city."""
+
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from density_assets import series
+from density_assets.cities.tables import cells_from, cover_from, overlaps_from, polygons, towers_from
+from density_assets.errors import BadInput
+from density_assets.geometry.places import Places
+from density_assets.schemes.scheme import Counts, Scheme
+from density_assets.settings import Settings
+from resources.store import Store
+
+
+@dataclass(frozen=True)
+class Week:
+    """A week's counts before and after truncation, and the public geography they lie on.
+
+    truth: original visits per cell and hour, which every metric compares with.
+    """
+
+    places: Places
+    centroids: NDArray[np.float64]
+    truncated: NDArray[np.float64]
+    weighted: NDArray[np.int64]
+    sampled: NDArray[np.int64]
+    visit_total: int
+    truth: NDArray[np.float64]
+
+    def counts(self, scheme: Scheme) -> Counts:
+        """The confidential numbers as a scheme's doors would see them."""
+        here: NDArray[Any] = self.weighted
+        if scheme.places != "towers":
+            here = self.places.from_towers(scheme.places) @ self.truncated
+        return Counts(series=here, sampled=self.sampled, visit_total=self.visit_total)
+
+
+def load_week(settings: Settings, store: Store, week: date) -> Week:
+    """Read a materialised week; real people's weeks are refused, because a study draws many times."""
+    if not settings.city.synthetic:
+        raise BadInput(
+            "a study must run on a synthetic city, got records of real people: it draws noise many times and compares "
+            "with the truth, which nobody pays for. Simulate people on the same geography: city.users, no city.visits"
+        )
+    if not store.week_file("visit_total", week).exists():
+        raise BadInput(f"the week of {week} of {settings.city.name} must be materialised first: make release")
+    public = {table: store.read_public(table) for table in ("towers", "cells", "tower_cells", "overlaps", "cover")}
+    towers, cells = public["towers"], public["cells"]
+    counted = store.read_week("tower_series", week)
+    places = Places(
+        pieces=overlaps_from(public["overlaps"], towers, cells),
+        cover=cover_from(public["cover"], towers, cells),
+        tower_xy=towers_from(towers).xy,
+        tower_shapes=polygons(public["tower_cells"]),
+        cell_shapes=polygons(cells),
+    )
+    original = series.matrix(counted, towers["tower_id"], "original").astype(np.float64)
+    return Week(
+        places=places,
+        centroids=cells_from(cells).centroids,
+        truncated=series.matrix(counted, towers["tower_id"], "truncated").astype(np.float64),
+        weighted=series.matrix(counted, towers["tower_id"], "weighted"),
+        sampled=store.read_week("one_visit_histogram", week)["users"].to_numpy(),
+        visit_total=store.read_week("visit_total", week)["visits"].item(),
+        truth=places.to_cells("towers") @ original,
+    )

@@ -1,0 +1,157 @@
+"""What every scheme must do, on a small city: shapes, budgets, and exactness when there is no noise."""
+
+from datetime import date
+
+import numpy as np
+import pytest
+
+from density_assets.cities.embedded import embedded_city
+from density_assets.cities.population import simulate_week
+from density_assets.geometry.cover import minimum_cover
+from density_assets.geometry.overlaps import overlaps
+from density_assets.geometry.places import Places
+from density_assets.geometry.voronoi import tower_cells
+from density_assets.privacy.accounting import spent
+from density_assets.privacy.noise import SimulatedNoise
+from density_assets.schemes import SCHEMES
+from density_assets.schemes.scheme import SERIES, TOTALS, Counts
+from density_assets.settings import PrivacySettings, SchemeSettings, Settings
+
+CELLS, TOWERS = embedded_city(cells=30, towers=40, seed=5)
+SHAPES = tower_cells(TOWERS.xy, CELLS.city)
+PIECES = overlaps(SHAPES, CELLS.polygons)
+PLACES = Places(PIECES, minimum_cover(PIECES), TOWERS.xy, SHAPES, CELLS.polygons)
+WEEK = date(2007, 9, 10)
+
+
+def week():
+    """Counts of 3,000 people; nobody truncated, so that without noise the original must come back."""
+    series = np.zeros((40, 168), dtype=np.int64)
+    for chunk in simulate_week(CELLS.centroids, TOWERS.xy, users=3_000, seed=1, week=WEEK):
+        np.add.at(series, (chunk.tower, chunk.hour), 1)
+    return series
+
+
+TRUTH = week()
+
+
+def settings(name, epsilon=0.3, calibration="sound", improved=True):
+    return Settings(
+        privacy=PrivacySettings(epsilon=epsilon),
+        scheme=SchemeSettings(name=name, calibration=calibration, improved=improved),
+    )
+
+
+def counts(scheme, settings):
+    if scheme.places == "towers":
+        return Counts(series=TRUTH * 65536, visit_total=int(TRUTH.sum()))
+    sampled = TRUTH.sum(axis=1)  # in proportion to all visits, as sampling is on average
+    return Counts(
+        series=PLACES.from_towers(scheme.places) @ TRUTH.astype(float), sampled=sampled, visit_total=int(TRUTH.sum())
+    )
+
+
+class Silence(SimulatedNoise):
+    """A source of no noise: values as they are, and the best score chosen."""
+
+    def __init__(self):
+        super().__init__(0)
+
+    def gaussian(self, values, event):
+        return np.array(values, dtype=float)
+
+    laplace = gaussian
+
+    def discrete_gaussian(self, values, event):
+        return np.array(values)
+
+    def select(self, scores, event):
+        return np.argmin(scores, axis=1)
+
+
+def released(scheme, asked, noise):
+    plan = scheme.plan(asked)
+    known = counts(scheme, asked)
+    totals = scheme.totals(plan, known, noise)
+    labels = scheme.clusters(plan, totals, PLACES)
+    drawn = scheme.series(plan, known, labels, noise)
+    return plan, labels, drawn, scheme.estimate(asked, plan, totals, labels, drawn, PLACES)
+
+
+VARIANTS = [
+    (name, improved)
+    for name in SCHEMES
+    for improved in ((True, False) if name in ("efpa", "efpag", "fpa") else (True,))
+]
+
+
+@pytest.mark.parametrize(("name", "improved"), VARIANTS)
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+def test_a_sound_plan_costs_what_was_asked_and_no_more(name, improved, epsilon):
+    asked = settings(name, epsilon, improved=improved)
+    plan = SCHEMES[name].plan(asked)
+    events = [event for door in plan.values() for event in door]
+    assert 0.99 * epsilon < spent(events, asked.privacy.delta).epsilon <= 0.999 * epsilon
+    assert set(plan) <= {TOTALS, SERIES}
+
+
+@pytest.mark.parametrize(("name", "improved"), VARIANTS)
+@pytest.mark.parametrize("calibration", ["sound", "published"])
+def test_estimates_have_the_shape_of_the_places_and_are_never_negative(name, improved, calibration):
+    scheme = SCHEMES[name]
+    asked = settings(name, 0.5, calibration, improved)
+    _, labels, drawn, estimate = released(scheme, asked, SimulatedNoise(3))
+    count = {"towers": 40, "cells": 30, "cover": len(PLACES.cover)}[scheme.places]
+    assert labels.shape == (count,)
+    assert drawn["series"].shape == (labels.max() + 1, 168)
+    assert estimate.series.shape == (count, 168)
+    assert (estimate.series >= 0).all()
+    assert np.isfinite(estimate.series).all()
+    assert estimate.cell_error.shape == (30, 168)
+    assert (estimate.cell_error >= 0).all()
+    cells = PLACES.to_cells(scheme.places) @ estimate.series
+    assert cells.shape == (30, 168)
+
+
+@pytest.mark.parametrize("name", ["lpa", "gpa", "efpa", "efpag", "efpag_iris", "lowrank"])
+def test_without_noise_and_with_all_the_budget_the_original_comes_back(name):
+    scheme = SCHEMES[name]
+    asked = settings(name, 10.0 if name in ("lpa", "gpa") else 1e5, improved=False)
+    _, labels, _, estimate = released(scheme, asked, Silence())
+    assert labels.max() + 1 == len(labels)  # nobody needs a cluster
+    truth = PLACES.from_towers("cells") @ TRUTH
+    np.testing.assert_allclose(PLACES.to_cells(scheme.places) @ estimate.series, truth, atol=1e-3 * truth.max())
+
+
+@pytest.mark.parametrize("name", list(SCHEMES))
+def test_more_budget_is_less_noise(name):
+    scales = [
+        [
+            getattr(event, "sigma", getattr(event, "scale", None))
+            for event in SCHEMES[name].plan(settings(name, e))[SERIES]
+        ][-1]
+        for e in (0.1, 0.3, 1.0)
+    ]
+    assert scales[0] > scales[1] > scales[2]
+
+
+@pytest.mark.parametrize("name", list(SCHEMES))
+def test_doors_read_what_they_declare_and_nothing_else(name):
+    scheme, asked = SCHEMES[name], settings(name)
+    reads = scheme.reads(asked)
+    plan = scheme.plan(asked)
+    known = counts(scheme, asked)
+    only_totals = Counts(
+        series=known.series if {"cover_series", "iris_series"} & set(reads[TOTALS]) else None,
+        sampled=known.sampled if "one_visit_histogram" in reads[TOTALS] else None,
+        visit_total=known.visit_total if "visit_total" in reads[TOTALS] else None,
+    )
+    totals = scheme.totals(plan, only_totals, SimulatedNoise(1))
+    labels = scheme.clusters(plan, totals, PLACES)
+    scheme.series(plan, Counts(series=known.series), labels, SimulatedNoise(1))
+
+
+def test_counts_that_are_no_counts_are_refused():
+    for bad in (np.array([[1.0, np.nan]]), np.array([[np.inf]]), np.array([[-1.0]])):
+        with pytest.raises(ValueError, match="series must be finite counts of zero or more"):
+            Counts(series=bad)
