@@ -4,7 +4,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python -m
 CITY = $(if $(SETTINGS),--settings $(SETTINGS)) $(if $(WEEK),--week $(WEEK))
 
-.PHONY: release check verify ui budget ledger test lint bench clean
+.PHONY: release check verify study ui budget ledger test lint bench clean
 
 release: $(VENV)/ready  ## one week, from records to everything derived from them [SETTINGS=my.toml] [WEEK=2007-09-10]
 	@$(RUN) density_assets release $(CITY)
@@ -14,6 +14,9 @@ check: $(VENV)/ready  ## say what a city's own files hold, without running anyth
 
 verify: $(VENV)/ready  ## check that a release's files, statement and ledger belong together RELEASE=…/privacy_statement_….json
 	@$(RUN) density_assets verify $(RELEASE)
+
+study: $(VENV)/ready  ## compare every scheme with the truth of a synthetic city NAME=schemes [SETTINGS=…] [REPETITIONS=20]
+	@$(RUN) density_assets study $(NAME) $(CITY) $(if $(REPETITIONS),--repetitions $(REPETITIONS))
 
 ui: $(VENV)/ready  ## Dagster web UI on this machine [SETTINGS=my.toml] [PORT=3000]
 	@$(RUN) density_assets ui $(if $(SETTINGS),--settings $(SETTINGS)) $(if $(PORT),--port $(PORT))

@@ -40,6 +40,10 @@ def _parser() -> argparse.ArgumentParser:
     budget.add_argument("--weeks", type=int, default=52, help="how many releases to plan")
     verify = command("verify", "check that the files, the statement and the ledger of a release belong together")
     verify.add_argument("release", type=Path, help="its privacy_statement_….json, or the folder that holds one")
+    study = command("study", "compare every scheme with the truth of a synthetic city")
+    study.add_argument("name", choices=("schemes",))
+    study.add_argument("--week", help=monday)
+    study.add_argument("--repetitions", type=int, default=20)
     ledger = command("ledger", "verify, back up or restore the ledger")
     ledger.add_argument("action", choices=("verify", "backup", "restore"))
     ledger.add_argument("file", type=Path, nargs="?", help="the copy, for backup and restore")
@@ -108,11 +112,39 @@ def _verify(arguments: argparse.Namespace) -> int:
     return 0 if all(holds for holds, _ in findings) else 1
 
 
+def _study(arguments: argparse.Namespace) -> int:
+    from density_assets.calendar import parse_week
+    from density_assets.settings import load_settings
+    from density_assets.studies import schemes
+    from density_assets.studies.inputs import load_week
+    from resources.store import Store
+
+    settings = load_settings(arguments.settings)
+    store = Store(_home(), settings.city.name)
+    week = load_week(settings, store, parse_week(arguments.week) if arguments.week else settings.city.first_week)
+    folder = store.folder / "studies" / arguments.name
+    results = schemes.run(
+        week, folder, schemes.grid(), arguments.repetitions, lambda line: print(line, file=sys.stderr)
+    )
+    table = schemes.as_markdown(schemes.summary(results))
+    (folder / "summary.md").write_text(table + "\n", encoding="utf-8")
+    print(table)
+    return 0
+
+
 def _home() -> Path:
     return Path(os.environ["DENSITY_HOME"])
 
 
-_COMMANDS = {"release": _release, "check": _check, "ui": _ui, "budget": _budget, "ledger": _ledger, "verify": _verify}
+_COMMANDS = {
+    "release": _release,
+    "check": _check,
+    "ui": _ui,
+    "budget": _budget,
+    "ledger": _ledger,
+    "verify": _verify,
+    "study": _study,
+}
 
 if __name__ == "__main__":
     sys.exit(main())

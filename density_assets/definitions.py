@@ -11,10 +11,11 @@ from density_assets.jobs import weekly_release
 from density_assets.partitions import current_home, current_settings
 from density_assets.privacy.noise import OpenDpNoise
 from density_assets.settings import Settings
+from resources.charges import Budget
 from resources.console import console
 from resources.engine import SqlEngine
 from resources.io_manager import TableIOManager
-from resources.ledger import Budget, Ledger
+from resources.ledger import Ledger
 from resources.measurements import Measurements
 from resources.store import Store
 

@@ -121,7 +121,7 @@ class SchemeSettings(_Table):
     calibration: Literal["sound", "published"] = "sound"
     improved: bool = True
     split: Annotated[float, Field(gt=0, lt=1)] | None = None
-    weight_l: Positive = 1
+    weight_l: Positive = 20
 
 
 class EngineSettings(_Table):

@@ -6,7 +6,8 @@ from density_assets.privacy.events import Event
 from density_assets.privacy.planning import cost_of, epsilon_that_fits, releases_that_fit
 from density_assets.schemes import SCHEMES
 from density_assets.settings import Settings
-from resources.ledger import Budget, Ledger, Row, charged_events, population_name
+from resources.charges import Budget, Row, charged_events, population_name
+from resources.ledger import Ledger
 
 
 def budget_report(settings: Settings, ledger: Ledger, year: str, weeks: int) -> str:

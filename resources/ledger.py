@@ -10,15 +10,14 @@ import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from density_assets.privacy.chain import GENESIS, first_broken, row_hash
-from density_assets.privacy.events import Event, from_record, to_record
-from density_assets.privacy.planning import cost_of, releases_that_fit
-from density_assets.settings import Settings
+from density_assets.privacy.events import from_record, to_record
+from resources.charges import Budget, Charge, Row, refuse_over_budget
 
 UNIT = "one subscriber identifier, one week"
 
@@ -61,54 +60,6 @@ class LedgerError(RuntimeError):
     """The ledger cannot be trusted: nothing may be drawn until a person has looked."""
 
 
-class BudgetRefused(RuntimeError):
-    """The release would cost more than is left: nothing was charged and nothing drawn."""
-
-
-@dataclass(frozen=True)
-class Charge:
-    """What one door of one release spends."""
-
-    population: str
-    city: str
-    week: str
-    revision: int
-    door: str
-    measurement: str
-    epsilon: float
-    delta: float
-    events: tuple[Event, ...]
-
-
-@dataclass(frozen=True)
-class Budget:
-    """What all weeks of a calendar year may cost together, for one population."""
-
-    epsilon: float
-    delta: float
-
-    @classmethod
-    def of(cls, settings: Settings) -> "Budget":
-        """The budget that settings give."""
-        return cls(settings.privacy.budget_epsilon, settings.privacy.budget_delta)
-
-
-@dataclass(frozen=True)
-class Row:
-    """A charge as it stands in the ledger."""
-
-    row: int
-    at: str
-    charge: Charge
-    hash: str
-    drawn: bool
-
-    def public_record(self) -> dict[str, Any]:
-        """The charge as plain data, for statements."""
-        events = [to_record(event) for event in self.charge.events]
-        return {**asdict(self.charge), "at": self.at, "hash": self.hash, "events": events}
-
-
 class Ledger:
     """The ledger file under a home folder."""
 
@@ -130,7 +81,7 @@ class Ledger:
             unused = {row.charge.measurement for row in _rows(connection) if not row.drawn}
             due = [charge for charge in charges if charge.measurement not in unused]
             if due:
-                _refuse_over_budget(list(_rows(connection)), due, budget)
+                refuse_over_budget(list(_rows(connection)), due, budget)
             for charge in due:
                 _append_charge(connection, charge)
 
@@ -224,37 +175,6 @@ class Ledger:
             _verify_chain(connection, table)
         if unknown := witnesses - {row.hash for row in _rows(connection)}:
             raise LedgerError(_missing(unknown, self.file))
-
-
-def population_name(settings: Settings) -> str:
-    """Whose budget a release is charged to: budgets follow people, so all real cities of a home share one."""
-    return f"simulated people of {settings.city.name}" if settings.city.synthetic else "subscribers"
-
-
-def charged_events(rows: Sequence[Row], population: str, year: str) -> list[Event]:
-    """Every event charged to a population for the weeks of a calendar year."""
-    return [
-        event
-        for row in rows
-        if row.charge.population == population and row.charge.week.startswith(year)
-        for event in row.charge.events
-    ]
-
-
-def _refuse_over_budget(rows: Sequence[Row], due: Sequence[Charge], budget: Budget) -> None:
-    population, year = due[0].population, due[0].week[:4]
-    before = charged_events(rows, population, year)
-    asked = [event for charge in due for event in charge.events]
-    after = cost_of(before, asked, 1, budget.delta)
-    if after > budget.epsilon:
-        spent, alone = cost_of(before, asked, 0, budget.delta), cost_of([], asked, 1, budget.delta)
-        fit = releases_that_fit(before, asked, budget.epsilon, budget.delta)
-        raise BudgetRefused(
-            f"the releases of {year} for {population} may cost epsilon {budget.epsilon:g} at delta {budget.delta:g} "
-            f"together: spent {spent:.3f}, this release costs {alone:.3f} alone and would make {after:.3f}. "
-            f"Left are {budget.epsilon - spent:.3f}, enough for {fit} such releases. "
-            "Nothing was charged and nothing drawn; lower privacy.epsilon, or wait for the next year"
-        )
 
 
 def _append_charge(connection: sqlite3.Connection, charge: Charge) -> None:

@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from density_assets.privacy.events import Event, to_record
 from density_assets.privacy.noise import Noise
-from resources.ledger import Budget, Charge, Ledger
+from resources.charges import Budget, Charge
+from resources.ledger import Ledger
 from resources.store import Store, private_files
 
 Values = dict[str, NDArray[Any]]

@@ -57,6 +57,11 @@ threads = 2
 
 @pytest.fixture
 def town(tmp_path: Path) -> Town:
+    """A town of one's own."""
+    return make_town(tmp_path)
+
+
+def make_town(tmp_path: Path) -> Town:
     """Cells NW, NE, SW, SE of 1 km²; towers A–D at their centres, and A2 on the same mast as A."""
     folder = tmp_path / "town"
     folder.mkdir()

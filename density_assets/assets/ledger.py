@@ -5,7 +5,7 @@ import polars as pl
 
 from density_assets.assets.zones import Made, Zone, asset, column
 from density_assets.privacy.planning import cost_of
-from resources.ledger import Row, charged_events
+from resources.charges import Row, charged_events
 
 SCHEMA: dict[str, type[pl.DataType]] = {
     "row": pl.Int64,

@@ -20,7 +20,7 @@ from density_assets.schemes import SCHEMES
 from density_assets.schemes.scheme import SERIES, TOTALS, WHERE, Counts, Values
 from density_assets.schemes.tables import series_table, totals_table
 from density_assets.settings import Settings
-from resources.ledger import population_name
+from resources.charges import population_name
 from resources.measurements import Measurement, Measurements, ReleaseRequest
 from resources.store import Store
 

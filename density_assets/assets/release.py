@@ -21,7 +21,8 @@ from density_assets.publication.files import Naming, clock_note, density_table, 
 from density_assets.publication.statement import Facts, as_markdown, statement
 from density_assets.report.page import ReportData, report_html
 from density_assets.schemes.tables import series_from, totals_from
-from resources.ledger import Ledger, charged_events
+from resources.charges import charged_events
+from resources.ledger import Ledger
 from resources.measurements import Measurements, write_durably
 from resources.store import Store
 

@@ -78,4 +78,5 @@ class LowRank:
         known = posterior(drawn["series"], event.sigma / WEIGHT_UNIT, places.tower_xy)
         shape = np.maximum(known.mean, 0.0)
         scale = max(float(totals["visits"].item()), 0.0) / max(shape.sum(), 1.0)
-        return Estimate(scale * shape, scale * known.standard_error(places.to_cells(self.places)))
+        # A weight is at most one, so a visit is never less uncertain than a weighted one, however small the total is.
+        return Estimate(scale * shape, max(scale, 1.0) * known.standard_error(places.to_cells(self.places)))

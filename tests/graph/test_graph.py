@@ -47,7 +47,16 @@ def test_a_week_end_to_end(town, tmp_path):
     with duckdb.connect(str(store.release_database), read_only=True) as connection:
         tables = {name for (name,) in connection.sql("show tables").fetchall()}
         geometry = {"cells", "antennas", "towers", "tower_cells", "overlaps", "cover"}
-        assert tables == geometry | {"noisy_totals", "noisy_series", "ledger"}
+        assert tables == geometry | {
+            "noisy_totals",
+            "clusters",
+            "noisy_series",
+            "smoothed_series",
+            "density",
+            "privacy_statement",
+            "density_report",
+            "ledger",
+        }
         assert sorted(connection.sql("select kind, id from cover").fetchall())[0][0] in ("cell", "tower")
     with duckdb.connect(str(store.confidential / "confidential.duckdb"), read_only=True) as connection:
         columns = {name: connection.table(name).columns for (name,) in connection.sql("show tables").fetchall()}

@@ -4,7 +4,8 @@ import numpy as np
 
 from density_assets.privacy.events import Gaussian
 from density_assets.privacy.noise import OpenDpNoise
-from resources.ledger import Budget, Ledger
+from resources.charges import Budget
+from resources.ledger import Ledger
 from resources.measurements import Measurements, ReleaseRequest
 from resources.store import Store
 

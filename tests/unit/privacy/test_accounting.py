@@ -3,6 +3,7 @@
 import math
 
 import dp_accounting as dpa
+import numpy as np
 import pytest
 from scipy.optimize import brentq
 from scipy.stats import norm
@@ -62,3 +63,18 @@ def test_a_year_of_weeks_costs_what_the_default_budget_was_made_for():
     assert rdp_bound([week] * 52, 1e-5).epsilon == pytest.approx(2.54, abs=0.02)
     small = Gaussian("week", dpa.get_sigma_gaussian(0.12, DELTA), 1.0)
     assert rdp_bound([small] * 52, 1e-5).epsilon < 1.0
+
+
+@pytest.mark.parametrize("parts", [[0.5, 0.5], [0.1, 0.9], [0.25] * 4, [0.02] * 50])
+@pytest.mark.parametrize("shift", [0.1, 1.0, 3.0])
+def test_laplace_noise_on_many_values_costs_no_more_than_on_one(parts, shift):
+    """A change of L1 norm `shift` split over several values is dominated by all of it on one value."""
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    whole = pld.from_laplace_mechanism(1 / shift, value_discretization_interval=1e-4)
+    split = pld.from_laplace_mechanism(1 / (parts[0] * shift), value_discretization_interval=1e-4)
+    for part in parts[1:]:
+        split = split.compose(pld.from_laplace_mechanism(1 / (part * shift), value_discretization_interval=1e-4))
+    slack = 1e-4 * len(parts)  # both are rounded up to the grid
+    for epsilon in np.linspace(0, shift, 11):
+        assert split.get_delta_for_epsilon(epsilon + slack) <= whole.get_delta_for_epsilon(epsilon) + 1e-9

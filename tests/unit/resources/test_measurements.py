@@ -9,7 +9,8 @@ from door import EVENT, REQUEST, Door
 
 from density_assets.privacy.events import Gaussian
 from density_assets.privacy.noise import OpenDpNoise, SimulatedNoise
-from resources.ledger import BudgetRefused, LedgerError
+from resources.charges import BudgetRefused
+from resources.ledger import LedgerError
 from resources.measurements import NotReleasable
 
 
