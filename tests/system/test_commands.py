@@ -83,3 +83,44 @@ def test_check_of_wrong_settings_names_the_mistake(town, tmp_path):
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert "unknown key city.cel_id; did you mean 'cell_id'?" in done.stderr
+
+
+@pytest.mark.parametrize("scheme", ["lpa", "gpa", "fpa", "efpa", "efpag", "efpag_iris"])
+def test_every_scheme_ends_in_a_release_that_verifies(town, tmp_path, scheme):
+    """The graph is built for the scheme of the settings, so each runs in a process of its own."""
+    town.set('visits = "visits/{week}/*.csv"', "users = 3000")
+    town.set("[engine]", f'[scheme]\nname = "{scheme}"\n[engine]')
+    home = tmp_path / "home"
+    done = density(home, "release", "--settings", str(town.settings), "--week", "2007-09-10")
+    assert done.returncode == 0, done.stderr
+    released = pl.read_parquet(home / "town/release/density_2007-09-10.parquet")
+    assert len(released) == 4 * 168
+    assert released["count"].min() >= 0
+    checked = density(home, "verify", str(home / "town/release"))
+    assert checked.returncode == 0, checked.stdout
+    assert "NOT" not in checked.stdout
+
+
+def test_budget_and_ledger_answer_before_and_after_a_release(town, tmp_path):
+    home = tmp_path / "home"
+    before = density(home, "budget", "--settings", str(town.settings), "--weeks", "10")
+    assert before.returncode == 0, before.stderr
+    assert "subscribers, 2007: budget epsilon 3 at delta 1e-05" in before.stdout
+    assert "spent            0.000 for 0 weeks" in before.stdout
+    density(home, "release", "--settings", str(town.settings), "--week", "2007-09-10")
+    after = density(home, "budget", "--settings", str(town.settings))
+    assert "for 1 weeks" in after.stdout
+    copy = tmp_path / "copies" / "ledger.sqlite"
+    assert "2 charges" in density(home, "ledger", "backup", str(copy)).stdout
+    for file in home.glob("ledger.sqlite*"):
+        file.unlink()
+    lost = density(home, "ledger", "verify")
+    assert lost.returncode == 2
+    assert "restore a newer backup" in lost.stderr
+    assert "2 charges" in density(home, "ledger", "restore", str(copy)).stdout
+
+
+def test_a_study_of_real_people_is_refused(town, tmp_path):
+    done = density(tmp_path / "home", "study", "schemes", "--settings", str(town.settings))
+    assert done.returncode == 2
+    assert "a study must run on a synthetic city" in done.stderr
