@@ -9,6 +9,8 @@ from datetime import date
 from typing import Any
 
 import dagster as dg
+import numpy as np
+from numpy.typing import NDArray
 
 from density_assets import series
 from density_assets.assets.zones import Made, Zone, asset, column
@@ -17,7 +19,7 @@ from density_assets.cities.tables import cells_from, towers_from
 from density_assets.partitions import current_settings
 from density_assets.privacy.noise import Noise
 from density_assets.schemes import SCHEMES
-from density_assets.schemes.scheme import SERIES, TOTALS, WHERE, Counts, Values
+from density_assets.schemes.scheme import SERIES, TOTALS, WHERE, Counts, Values, alone
 from density_assets.schemes.tables import series_table, totals_table
 from density_assets.settings import Settings
 from resources.charges import population_name
@@ -26,6 +28,7 @@ from resources.store import Store
 
 SCHEME = SCHEMES[current_settings().scheme.name]
 READS = SCHEME.reads(current_settings())
+CLUSTERS = ("clusters",) if SCHEME.clustered else ()
 
 
 @asset(
@@ -54,12 +57,12 @@ def noisy_totals(context: dg.AssetExecutionContext) -> Made:
 @asset(
     Zone.MECHANISM,
     {
-        "cluster": column("the cluster of places the series belongs to", "clusters.cluster"),
+        "cluster": column("the cluster of places, or the place, that the series belongs to"),
         "hour": column("hour of the week, 0 is Monday 00:00"),
         "value": column("visits, with noise; may be negative", *(f"rows of {table}" for table in READS[SERIES])),
         "kept": column("how many Fourier coefficients were kept; 168 is all"),
     },
-    deps=(*READS[SERIES], "clusters", "cells", "towers"),
+    deps=(*READS[SERIES], *CLUSTERS, "cells", "towers"),
     kinds=("opendp", "duckdb"),
 )
 def noisy_series(context: dg.AssetExecutionContext) -> Made:
@@ -106,10 +109,18 @@ def _measured(context: dg.AssetExecutionContext, request: ReleaseRequest, door: 
         counts = _counts(store, week, door)
         if door == TOTALS:
             return lambda noise: SCHEME.totals(request.doors, counts, noise)
-        labels = store.read_release_week("clusters", week)["cluster"].to_numpy()
+        labels = cluster_labels(store, week)
         return lambda noise: SCHEME.series(request.doors, counts, labels, noise)
 
     return measurements.measure(request, door, fingerprint, prepare)
+
+
+def cluster_labels(store: Store, week: date) -> NDArray[np.int64]:
+    """The cluster of each place; without clusters, every place alone."""
+    if SCHEME.clustered:
+        return np.asarray(store.read_release_week("clusters", week)["cluster"].to_numpy())
+    table = {"towers": "towers", "cells": "cells", "cover": "cover"}[SCHEME.places]
+    return alone(len(store.read_public(table)))
 
 
 def _counts(store: Store, week: date, door: str) -> Counts:

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from density_assets import series
-from density_assets.assets.mechanisms import SCHEME, release_request
-from density_assets.assets.zones import Made, Zone, asset, column
+from density_assets.assets.mechanisms import CLUSTERS, SCHEME, cluster_labels, release_request
+from density_assets.assets.zones import GROUPS, Made, Zone, asset, column
 from density_assets.calendar import HOURS, week_clock
 from density_assets.cities.tables import cells_from, cover_from, overlaps_from, polygons, towers_from
 from density_assets.geometry.places import Places
@@ -28,6 +28,8 @@ from resources.store import Store
 
 PLACE_KINDS = {"towers": "tower", "cells": "cell"}
 SAMPLE_CELLS = 5
+GEOMETRY = ("cover_graph", "overlaps", "tower_cells", "towers", "cells")
+CLUSTERED_BY = ("noisy_totals",) if SCHEME.clustered else ()
 
 
 @asset(
@@ -35,18 +37,20 @@ SAMPLE_CELLS = 5
     {
         "kind": column("`tower` or `cell`"),
         "id": column("identifier of the place, as text", "towers.tower_id", "cells.cell_id", "cover_graph.id"),
-        "cluster": column("number of its cluster, from 0", "noisy_totals.value"),
+        "cluster": column("number of its cluster, from 0", *(f"{door}.value" for door in CLUSTERED_BY)),
     },
-    deps=("cover_graph", "overlaps", "tower_cells", "towers", "cells"),
+    deps=(*CLUSTERED_BY, *GEOMETRY),
+    group=GROUPS[Zone.MECHANISM],  # between the doors, so that the lineage page reads from left to right
 )
-def clusters(context: dg.AssetExecutionContext, noisy_totals: pl.DataFrame) -> Made:
+def clusters(context: dg.AssetExecutionContext) -> Made:
     """Places that share one noisy series, because alone they are too small to carry a shape of their own.
 
-    Found from noisy totals and public geometry only (Acs & Castelluccia 2014, Alg. 3).
+    Found from noisy totals and public geometry only (Acs & Castelluccia 2014, Alg. 3). A scheme that does not cluster
+    leaves every place alone, and nothing reads this table.
     """
-    store = context.resources.store
-    plan = SCHEME.plan(context.resources.settings)
-    labels = SCHEME.clusters(plan, totals_from(noisy_totals), places(store))
+    store, week = context.resources.store, date.fromisoformat(context.partition_key)
+    drawn = totals_from(store.read_release_week("noisy_totals", week)) if SCHEME.clustered else {}
+    labels = SCHEME.clusters(SCHEME.plan(context.resources.settings), drawn, places(store))
     table = place_ids(store).with_columns(cluster=pl.Series(labels))
     return Made(table, facts={"clusters": int(labels.max()) + 1})
 
@@ -59,21 +63,17 @@ def clusters(context: dg.AssetExecutionContext, noisy_totals: pl.DataFrame) -> M
         "visits": column("estimated visits, not yet rounded", "noisy_series.value", "noisy_totals.value"),
         "standard_error": column("how far noise may have moved the estimate, to first order"),
     },
-    deps=("cover_graph", "overlaps", "tower_cells", "towers", "cells"),
+    deps=(*CLUSTERS, *GEOMETRY),
 )
-def smoothed_series(
-    context: dg.AssetExecutionContext, noisy_totals: pl.DataFrame, clusters: pl.DataFrame, noisy_series: pl.DataFrame
-) -> Made:
-    """What the noisy numbers say about each cell: denoised, non-negative, scaled to the noisy totals, mapped to
-    cells.
-    """
+def smoothed_series(context: dg.AssetExecutionContext, noisy_totals: pl.DataFrame, noisy_series: pl.DataFrame) -> Made:
+    """What the noisy numbers say of each cell: denoised, non-negative, scaled to the noisy totals, mapped to cells."""
     settings, store = context.resources.settings, context.resources.store
     where = places(store)
     estimate = SCHEME.estimate(
         settings,
         SCHEME.plan(settings),
         totals_from(noisy_totals),
-        clusters["cluster"].to_numpy(),
+        cluster_labels(store, date.fromisoformat(context.partition_key)),
         series_from(noisy_series),
         where,
     )

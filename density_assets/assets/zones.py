@@ -107,11 +107,13 @@ def asset(
     kinds: tuple[str, ...] = ("python", "duckdb"),
     code_version: str = "1",
     weekly: bool = True,
+    group: str | None = None,
 ) -> Callable[[Callable[..., Made]], dg.AssetsDefinition]:
     """Turn a function that returns `Made` into an asset of a zone.
 
     table: the name of its table where it differs from the function's.
     deps: upstream assets that are read by SQL rather than passed as arguments.
+    group: where the lineage page shows it, if not with its zone.
     weekly: whether there is one table per week (never for public assets) or one for all.
     """
 
@@ -141,7 +143,7 @@ def asset(
         return dg.asset(
             name=name,
             description=inspect.getdoc(function),
-            group_name=GROUPS[zone],
+            group_name=group or GROUPS[zone],
             owners=[OWNERS[zone]],
             tags={"zone": zone.value},
             kinds=set(kinds),

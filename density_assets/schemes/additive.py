@@ -40,6 +40,7 @@ class Additive:
     name: str
     places: Kind
     gaussian: bool
+    clustered: bool = False
     version: int = 1
 
     def reads(self, settings: Settings) -> Mapping[str, tuple[str, ...]]:

@@ -44,7 +44,7 @@ from density_assets.schemes.scheme import (
 )
 from density_assets.settings import Settings
 
-FIXED_K = 20  # coefficients kept by `fpa`, a constant chosen beforehand
+FIXED_K = 100  # coefficients kept by `fpa`, a constant chosen on synthetic cities
 SELECTION_SHARE = 0.15  # of the series' budget, for choosing k
 TOTALS_SHARES = {"sampled": 0.8, "visits": 0.1, "truncated": 0.1}  # of the totals' budget, when improved
 RELATIVE_NOISE = 0.01  # clusters grow until all coefficients' noise is below this part of their total
@@ -60,6 +60,7 @@ class Fourier:
     selects: bool = True
     improvable: bool = True
     default_split: float = 0.1
+    clustered: bool = True
     version: int = 1
 
     def improved(self, settings: Settings) -> bool:

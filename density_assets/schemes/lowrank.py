@@ -30,6 +30,7 @@ class LowRank:
     name: str = "lowrank"
     places: Kind = "towers"
     default_split: float = 0.03  # of the budget, for the scale
+    clustered: bool = False
     version: int = 1
 
     def reads(self, settings: Settings) -> Mapping[str, tuple[str, ...]]:

@@ -69,6 +69,7 @@ class Scheme(Protocol):
 
     version: changes only when the distribution of what the doors draw changes.
     places: what its series are counted at.
+    clustered: whether places share series; if not, the doors and the estimate do not look at clusters.
     """
 
     @property
@@ -77,6 +78,8 @@ class Scheme(Protocol):
     def version(self) -> int: ...
     @property
     def places(self) -> Kind: ...
+    @property
+    def clustered(self) -> bool: ...
 
     def reads(self, settings: Settings) -> Mapping[str, tuple[str, ...]]:
         """The confidential tables each door reads."""
