@@ -68,7 +68,7 @@ def test_past_the_budget_the_run_fails_and_the_released_week_stays(town, tmp_pat
     before = released(tmp_path)
     town.set("revision = 1", "revision = 2")
     messages = failures(materialise(town.settings, tmp_path, raise_on_error=False))
-    assert len(messages) == 1
+    assert messages
     assert all("may cost epsilon 0.31 at delta 1e-05 together: spent 0.2" in message for message in messages)
     assert len(Ledger(tmp_path).rows()) == 2
     assert released(tmp_path)["noisy_series"].equals(before["noisy_series"])
