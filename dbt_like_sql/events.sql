@@ -5,7 +5,7 @@ with placed as (
   select
     record_user,
     record_tower,
-    cast(floor((
+    try_cast(floor((
       case
         when moment < $change then moment + $before
         when moment >= $change then moment + $after

@@ -86,6 +86,8 @@ def _budget(arguments: argparse.Namespace) -> int:
 
 
 def _ledger(arguments: argparse.Namespace) -> int:
+    import sqlite3
+
     from resources.ledger import Ledger, LedgerError
     from resources.measurements import witnesses
 
@@ -100,6 +102,8 @@ def _ledger(arguments: argparse.Namespace) -> int:
         print(f"the ledger is whole: {ledger.verify(known)} charges, head {ledger.head()[:16]}")
     except LedgerError as problem:
         raise BadInput(str(problem)) from None
+    except sqlite3.Error as problem:
+        raise BadInput(f"the ledger and its copies must be SQLite files: {problem}") from None
     return 0
 
 
@@ -117,10 +121,11 @@ def _study(arguments: argparse.Namespace) -> int:
     from density_assets.settings import load_settings
     from density_assets.studies import schemes
     from density_assets.studies.inputs import load_week
+    from resources.stamps import stamp_values
     from resources.store import Store
 
     settings = load_settings(arguments.settings)
-    store = Store(_home(), settings.city.name)
+    store = Store(_home(), settings.city.name, stamp_values(settings))
     week = load_week(settings, store, parse_week(arguments.week) if arguments.week else settings.city.first_week)
     folder = store.folder / "studies" / arguments.name
     results = schemes.run(

@@ -6,6 +6,7 @@ import dagster as dg
 
 from density_assets import checks
 from density_assets.assets import confidential, ledger, mechanisms, public, release
+from density_assets.assets.mechanisms import release_request
 from density_assets.assets.zone_rule import refuse_leaks
 from density_assets.jobs import weekly_release
 from density_assets.partitions import current_home, current_settings
@@ -17,6 +18,7 @@ from resources.engine import SqlEngine
 from resources.io_manager import TableIOManager
 from resources.ledger import Ledger
 from resources.measurements import Measurements
+from resources.stamps import stamp_values
 from resources.store import Store
 
 
@@ -30,7 +32,7 @@ def graph() -> list[dg.AssetsDefinition]:
 
 def build_definitions(settings: Settings, home: Path) -> dg.Definitions:
     """All assets, jobs and resources for one city."""
-    store, book = Store(home, settings.city.name), Ledger(home)
+    store, book = Store(home, settings.city.name, stamp_values(settings)), Ledger(home)
     return dg.Definitions(
         assets=graph(),
         asset_checks=[checks.ledger_is_whole],
@@ -40,7 +42,7 @@ def build_definitions(settings: Settings, home: Path) -> dg.Definitions:
             "settings": settings,
             "store": store,
             "engine": SqlEngine(store, settings.engine),
-            "tables": TableIOManager(store),
+            "tables": TableIOManager(store, lambda week: release_request(settings, store, week).name),
             "ledger": book,
             "measurements": Measurements(store, book, OpenDpNoise(), Budget.of(settings)),
         },

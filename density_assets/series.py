@@ -21,6 +21,17 @@ def matrix(table: pl.DataFrame, places: pl.Series, column: str) -> NDArray[Any]:
     return placed[column].to_numpy().reshape(len(places), HOURS)
 
 
+def vector(table: pl.DataFrame, places: pl.Series, column: str) -> NDArray[Any]:
+    """One column of a table with a row per place, in the order of `places`."""
+    order = pl.DataFrame({places.name: places, "_row": np.arange(len(places))})
+    placed = table.join(order, on=places.name, how="inner").sort("_row")
+    if len(placed) != len(places):
+        raise ValueError(
+            f"there must be a row for each of {len(places)} places, got {len(placed)}: materialise it again"
+        )
+    return placed[column].to_numpy()
+
+
 def table(places: pl.DataFrame, **columns: NDArray[np.float64]) -> pl.DataFrame:
     """Matrices as one table: the columns of `places` repeated for each hour, then one column per matrix."""
     rows = np.repeat(np.arange(len(places)), HOURS)

@@ -62,12 +62,12 @@ class SqlEngine:
         report: Report,
     ) -> Iterator[pa.Table]:
         big = [table for table in wanted.reads if table in PER_USER]
-        ranges = buckets(self._store.week_file("visits", week), self._settings.rows_per_bucket)
+        ranges = buckets(self._store.current_week("visits", week), self._settings.rows_per_bucket)
         for done, (above, upto) in enumerate(ranges, start=1):
             for table in big:
                 key = ColumnExpression("user_key")
                 mine = (key > ConstantExpression(above)) & (key <= ConstantExpression(upto))
-                file = str(self._store.week_file(table, week))
+                file = str(self._store.current_week(table, week))
                 connection.read_parquet(file).filter(mine).create_view(table, replace=True)
             yield connection.sql(wanted.sql, params=_used(wanted, parameters)).to_arrow_table()
             report(f"{wanted.name}: {done / len(ranges):.0%}")

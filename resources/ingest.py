@@ -19,7 +19,7 @@ from duckdb import ColumnExpression, ConstantExpression
 from density_assets.calendar import WeekClock
 from density_assets.cities.geography import Towers
 from density_assets.cities.population import VisitChunk
-from density_assets.cities.records import no_records, open_records
+from density_assets.cities.records import no_records, open_records, unreadable_lines
 from density_assets.errors import BadInput
 from density_assets.settings import CitySettings
 from resources.engine import KEYS, Report, SqlEngine
@@ -65,7 +65,7 @@ def write_records(
                     )
                     writer.write(connection.sql(model("visits").sql).to_arrow_table())
                     report(f"visits: {(part + 1) / parts:.0%}")
-            return _rejections(staged)
+            return _rejections(staged) | _lines(unreadable_lines(connection))
     finally:
         shutil.rmtree(staging, ignore_errors=True)
 
@@ -101,11 +101,15 @@ def _staged(
     try:
         split.write_parquet(str(staging), partition_by=["part"], overwrite=True)
     except duckdb.Error as error:
-        # The rest of the message, and the cause, would quote a record.
-        raise BadInput(f"visit files must be readable: {str(error).splitlines()[0]}") from None
+        # Its message and its cause may quote a record.
+        raise BadInput(f"visit files must be readable, reading them gave {type(error).__name__}") from None
     if not any(staging.rglob("*.parquet")):
         return split  # no records at all
     return connection.read_parquet(str(staging / "*" / "*.parquet"), hive_partitioning=True)
+
+
+def _lines(unreadable: int) -> dict[str, int]:
+    return {"line not readable": unreadable} if unreadable else {}
 
 
 def _rejections(staged: duckdb.DuckDBPyRelation) -> dict[str, int]:

@@ -1,5 +1,6 @@
 """Passes tables between assets: confidential weeks as files, everything that may be known in the release database."""
 
+from collections.abc import Callable
 from datetime import date
 
 import dagster as dg
@@ -13,8 +14,10 @@ CONFIDENTIAL = ("confidential", "evaluation")  # zones whose tables never reach 
 class TableIOManager(dg.IOManager):
     """Stores each asset's table where its zone says."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, release_name: Callable[[str], str]) -> None:
+        """release_name: what today's settings call the release of a week."""
         self._store = store
+        self._release_name = release_name
 
     def handle_output(self, context: dg.OutputContext, obj: pl.DataFrame | None) -> None:
         """Replace the asset's table, or its week of it; nothing to do where SQL has stored it already."""
@@ -26,7 +29,7 @@ class TableIOManager(dg.IOManager):
         elif context.definition_metadata["zone"] in CONFIDENTIAL:
             self._store.write_week(table, week, obj)
         else:
-            self._store.write_release_week(table, week, obj)
+            self._store.write_release_week(table, week, obj, self._release_name(str(week)))
 
     def load_input(self, context: dg.InputContext) -> pl.DataFrame:
         """The upstream asset's table, or its week of it."""
@@ -36,7 +39,7 @@ class TableIOManager(dg.IOManager):
             return self._store.read_public(upstream["table"])
         if upstream["zone"] in CONFIDENTIAL:
             return self._store.read_week(upstream["table"], week)
-        return self._store.read_release_week(upstream["table"], week)
+        return self._store.read_release_week(upstream["table"], week, self._release_name(str(week)))
 
 
 def _week(context: dg.InputContext | dg.OutputContext) -> date | None:

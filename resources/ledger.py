@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from density_assets.privacy.chain import GENESIS, first_broken, row_hash
-from density_assets.privacy.events import from_record, to_record
+from density_assets.privacy.events import Event, from_record, to_record
 from resources.charges import Budget, Charge, Row, refuse_over_budget
 
 UNIT = "one subscriber identifier, one week"
@@ -45,15 +45,13 @@ create table if not exists draws (
     previous text not null,
     hash text not null unique
 );
-create trigger if not exists charges_stay before update on charges
-    begin select raise(abort, 'the ledger is append-only'); end;
-create trigger if not exists charges_last before delete on charges
-    begin select raise(abort, 'the ledger is append-only'); end;
-create trigger if not exists draws_stay before update on draws
-    begin select raise(abort, 'the ledger is append-only'); end;
-create trigger if not exists draws_last before delete on draws
-    begin select raise(abort, 'the ledger is append-only'); end;
 """
+_TRIGGERS = {
+    f"{table}_no_{action}": f"create trigger if not exists {table}_no_{action} before {action} on {table} "
+    "begin select raise(abort, 'the ledger is append-only'); end"
+    for table in ("charges", "draws")
+    for action in ("update", "delete")
+}
 
 
 class LedgerError(RuntimeError):
@@ -78,21 +76,21 @@ class Ledger:
         """
         with self._writing() as connection:
             self._refuse_if_damaged(connection, witnesses)
-            unused = {row.charge.measurement for row in _rows(connection) if not row.drawn}
-            due = [charge for charge in charges if charge.measurement not in unused]
+            unused = {(row.charge.measurement, row.charge.events) for row in _rows(connection) if not row.drawn}
+            due = [charge for charge in charges if (charge.measurement, charge.events) not in unused]
             if due:
                 refuse_over_budget(list(_rows(connection)), due, budget)
             for charge in due:
                 _append_charge(connection, charge)
 
-    def begin_draw(self, measurement: str) -> str:
-        """Note that the noise of a paid charge is about to be drawn; returns the charge's hash.
+    def begin_draw(self, measurement: str, events: tuple[Event, ...]) -> str:
+        """Note that the noise of a charge for these very events is about to be drawn; returns the charge's hash.
 
         Committed before the first random number: from here on the charge is used, drawn or not.
         """
         with self._writing() as connection:
             for row in _rows(connection):
-                if row.charge.measurement == measurement and not row.drawn:
+                if (row.charge.measurement, row.charge.events) == (measurement, events) and not row.drawn:
                     _append_draw(connection, row.hash)
                     return row.hash
         raise LedgerError(f"a draw must be paid for; measurement {measurement[:12]} has no unused charge: reserve it")
@@ -128,25 +126,37 @@ class Ledger:
 
     def backup(self, copy: Path) -> None:
         """Write a consistent copy, also while others write."""
+        if not self.file.exists():
+            raise LedgerError(f"there is no ledger to back up yet: {self.file} is made by the first release")
         self.verify()
         copy.parent.mkdir(parents=True, exist_ok=True)
         with closing(self._connect()) as connection, closing(sqlite3.connect(copy)) as target:
             connection.backup(target)
 
     def restore(self, copy: Path, witnesses: frozenset[str]) -> None:
-        """Put a copy back; refused if it is damaged, knows less than the measurements, or less than the ledger."""
+        """Put a copy back; refused if it is damaged, knows less than the measurements, or less than the ledger.
+
+        Nobody charges meanwhile: the comparison and the exchange happen under the ledger's own lock.
+        """
         saved = Ledger(copy.parent)
         saved.file = copy
         saved.verify(witnesses)
-        lost = {row.hash for row in self.rows()} - {row.hash for row in saved.rows()}
-        if lost:
-            raise LedgerError(
-                f"a restored ledger must hold every charge of the present one, {copy} lacks {len(lost)}: "
-                "keep the present one"
-            )
-        with self._writing() as connection, closing(sqlite3.connect(copy)) as source:
-            connection.rollback()
-            source.backup(connection)
+        with self._writing() as connection, closing(saved._connect()) as source:
+            for table in ("charges", "draws"):
+                if lost := _hashes(connection, table) - _hashes(source, table):
+                    raise LedgerError(
+                        f"a restored ledger must hold everything the present one does, {copy} lacks {len(lost)} "
+                        f"{table}: keep the present one"
+                    )
+            for name in _TRIGGERS:
+                connection.execute(f"drop trigger {name}")
+            for table in ("draws", "charges"):
+                connection.execute(f"delete from {table}")  # noqa: S608  # our names
+            for table in ("charges", "draws"):
+                for record in _records(source, table):
+                    _insert(connection, table, record)
+            for trigger in _TRIGGERS.values():
+                connection.execute(trigger)
 
     # --- inside ---------------------------------------------------------------------------------------------
 
@@ -161,7 +171,7 @@ class Ledger:
         self._home.mkdir(parents=True, exist_ok=True)
         with closing(self._connect()) as connection:
             connection.execute("pragma journal_mode = wal")
-            connection.executescript(_SCHEMA)
+            connection.executescript(_SCHEMA + ";".join(_TRIGGERS.values()))
             connection.execute("begin immediate")
             try:
                 yield connection
@@ -173,7 +183,7 @@ class Ledger:
     def _refuse_if_damaged(self, connection: sqlite3.Connection, witnesses: frozenset[str]) -> None:
         for table in ("charges", "draws"):
             _verify_chain(connection, table)
-        if unknown := witnesses - {row.hash for row in _rows(connection)}:
+        if unknown := witnesses - {row.hash for row in _rows(connection) if row.drawn}:
             raise LedgerError(_missing(unknown, self.file))
 
 
@@ -194,10 +204,16 @@ def _append_draw(connection: sqlite3.Connection, charge_hash: str) -> None:
 def _append(connection: sqlite3.Connection, table: str, content: dict[str, Any]) -> None:
     last = connection.execute(f"select hash from {table} order by row desc limit 1").fetchone()  # noqa: S608  # our names
     row = {**content, "previous": last[0] if last else GENESIS}
-    row["hash"] = row_hash(row)
-    names = ", ".join(row)
-    marks = ", ".join(f":{name}" for name in row)
+    _insert(connection, table, {**row, "hash": row_hash(row)})
+
+
+def _insert(connection: sqlite3.Connection, table: str, row: dict[str, Any]) -> None:
+    names, marks = ", ".join(row), ", ".join(f":{name}" for name in row)
     connection.execute(f"insert into {table} ({names}) values ({marks})", row)  # noqa: S608  # our names
+
+
+def _hashes(connection: sqlite3.Connection, table: str) -> set[str]:
+    return {record["hash"] for record in _records(connection, table)}
 
 
 def _verify_chain(connection: sqlite3.Connection, table: str) -> None:

@@ -64,6 +64,11 @@ class ReleaseRequest:
         decided = {name: value for name, value in asdict(self).items() if name != "doors"}
         return hashlib.sha256(json.dumps({**decided, "door": door}, sort_keys=True).encode()).hexdigest()
 
+    @property
+    def name(self) -> str:
+        """A short name of the release: the same for its doors and everything made of them."""
+        return self.key("")[:16]
+
     def charge(self, door: str) -> Charge:
         """What one door of the release costs."""
         return Charge(
@@ -124,7 +129,7 @@ class Measurements:
             self._remember_inputs(key, fingerprint())
             missing = [name for name in request.doors if not self._file(request.key(name)).exists()]
             self._ledger.reserve([request.charge(name) for name in missing], self._budget, self.witnesses())
-            charge = self._ledger.begin_draw(key)
+            charge = self._ledger.begin_draw(key, request.doors[door])
             values = draw(self._noise)
             self._save(key, Measurement(values, tuple(map(to_record, request.doors[door])), charge))
             return self._load(key)
@@ -203,7 +208,7 @@ def _about(file: Path) -> dict[str, Any]:
 
 def write_durably(file: Path, content: bytes) -> None:
     """Write a file that is whole or absent, and on disk when this returns."""
-    partial = file.with_suffix(".partial")
+    partial = file.with_name(f"{file.name}.{os.getpid()}.partial")
     with partial.open("wb") as handle:
         handle.write(content)
         handle.flush()

@@ -8,6 +8,7 @@ aside and replaced whole. Nothing that a process died over is ever read: it ends
 
 import hashlib
 import hmac
+import json
 import os
 import secrets
 import shutil
@@ -23,20 +24,26 @@ import pyarrow.parquet as pq
 from duckdb import ColumnExpression, ConstantExpression
 from filelock import FileLock
 
+from density_assets.errors import BadInput
+from resources.stamps import Stamp, difference, stamp_of
+
+STAMP = b"density"  # key of the stamp in a file's metadata
 ROW_GROUP = 250_000  # small enough that a bucket of users skips most of the file
 
 
 class Store:
     """The tables of one city."""
 
-    def __init__(self, home: Path, city: str) -> None:
+    def __init__(self, home: Path, city: str, stamp: Stamp | None = None) -> None:
+        self._stamp = stamp or {}
         self.folder = home / city
+        self.folder.mkdir(parents=True, exist_ok=True)
         self.confidential = self.folder / "confidential"
         self.release = self.folder / "release"
         with private_files():
-            self.confidential.mkdir(parents=True, exist_ok=True)
+            self.confidential.mkdir(exist_ok=True)
         self.confidential.chmod(0o700)
-        self.release.mkdir(parents=True, exist_ok=True)
+        self.release.mkdir(exist_ok=True)
 
     # --- confidential: one Parquet file per table and week -------------------------------------------
 
@@ -51,7 +58,7 @@ class Store:
         with private_files(), self._locked(f"{table}-{week}"):
             file.parent.mkdir(exist_ok=True)
             partial = file.with_suffix(".partial")
-            writer = WeekWriter(partial, week)
+            writer = WeekWriter(partial, week, stamp_of(table, self._stamp))
             try:
                 yield writer
             except BaseException:
@@ -68,7 +75,19 @@ class Store:
 
     def read_week(self, table: str, week: date) -> pl.DataFrame:
         """One week of a confidential table, without its week column."""
-        return pl.read_parquet(self.week_file(table, week)).drop("week")
+        return pl.read_parquet(self.current_week(table, week)).drop("week")
+
+    def current_week(self, table: str, week: date) -> Path:
+        """The file of a week, after a look at what it was made under."""
+        file = self.week_file(table, week)
+        metadata = pq.read_schema(file).metadata or {}
+        made, now = json.loads(metadata.get(STAMP, b"{}")), stamp_of(table, self._stamp)
+        if changed := difference(made, now):
+            raise BadInput(
+                f"{table} of the week of {week} must be made under the settings it is used under, but {changed}: "
+                "materialise it again, with what it comes from"
+            )
+        return file
 
     def week_shape(self, table: str, week: date) -> tuple[int, dict[str, str]]:
         """How many rows a week of a confidential table has (itself confidential), and its columns' types."""
@@ -94,9 +113,12 @@ class Store:
         with self._rebuilding(frame) as connection:
             connection.execute(f"create or replace table {_quoted(table)} as from incoming")
 
-    def write_release_week(self, table: str, week: date, frame: pl.DataFrame) -> None:
-        """Replace a week of a table of `release.duckdb`."""
-        weekly = frame.select(pl.lit(week).alias("week"), pl.all())
+    def write_release_week(self, table: str, week: date, frame: pl.DataFrame, release: str) -> None:
+        """Replace a week of a table of `release.duckdb`.
+
+        release: names the release the rows belong to, so that no later step mixes two.
+        """
+        weekly = frame.select(pl.lit(week).alias("week"), pl.lit(release).alias("release"), pl.all())
         with self._rebuilding(weekly) as connection:
             connection.execute(f"create table if not exists {_quoted(table)} as from incoming limit 0")
             connection.execute(f"delete from {_quoted(table)} where week = $week", {"week": week})  # noqa: S608  # quoted
@@ -114,11 +136,17 @@ class Store:
         with duckdb.connect(str(self.release_database), read_only=True) as connection:
             return pl.DataFrame(connection.table(table).to_arrow_table())
 
-    def read_release_week(self, table: str, week: date) -> pl.DataFrame:
-        """One week of a table of `release.duckdb`, without its week column."""
+    def read_release_week(self, table: str, week: date, release: str) -> pl.DataFrame:
+        """One week of a table of `release.duckdb`, refused if it belongs to another release."""
         with duckdb.connect(str(self.release_database), read_only=True) as connection:
             mine = connection.table(table).filter(ColumnExpression("week") == ConstantExpression(week))
-            return pl.DataFrame(mine.to_arrow_table()).drop("week")
+            found = pl.DataFrame(mine.to_arrow_table())
+        if others := set(found["release"]) - {release}:
+            raise BadInput(
+                f"{table} of the week of {week} must belong to the release of today's settings ({release}), "
+                f"but it belongs to {others.pop()}: materialise it again"
+            )
+        return found.drop("week", "release")
 
     # --- keys and fingerprints --------------------------------------------------------------------------
 
@@ -158,15 +186,18 @@ class WeekWriter:
     Row groups have one size however the rows come in, so equal content is equal bytes.
     """
 
-    def __init__(self, file: Path, week: date) -> None:
+    def __init__(self, file: Path, week: date, stamp: Stamp) -> None:
         self._file = file
+        self._stamp = json.dumps(stamp, sort_keys=True).encode()
         self._week = pa.scalar(week, pa.date32())
         self._parquet: pq.ParquetWriter | None = None
         self._waiting: pa.Table | None = None
 
     def write(self, rows: pa.Table) -> None:
         """Append rows; the first call fixes the columns, and must come even if there are no rows."""
-        rows = rows.add_column(0, "week", pa.repeat(self._week, rows.num_rows))
+        rows = rows.add_column(0, "week", pa.repeat(self._week, rows.num_rows)).replace_schema_metadata(
+            {STAMP: self._stamp}
+        )
         if self._parquet is None or self._waiting is None:
             self._parquet = pq.ParquetWriter(self._file, rows.schema, compression="zstd", compression_level=1)
             self._waiting = rows

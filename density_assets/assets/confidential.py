@@ -2,6 +2,8 @@
 
 import hashlib
 import hmac
+import sys
+from collections.abc import Callable
 from datetime import date
 from typing import Any
 
@@ -54,13 +56,20 @@ def visits(
         sites, users = towers_from(towers), settings.city.simulated_users
         homes = cells_from(cells).centroids
         chunks = simulate_week(homes, sites.xy, users=users, seed=settings.city.seed, week=clock.week)
-        write_simulated(store, clock.week, chunks, sites, users, context.log.info)
+        write_simulated(store, clock.week, chunks, sites, users, _progress(context))
         return Made(None)
     files = record_files(settings.city.visits, clock.week, settings.folder)
     if not is_complete(settings.city.visits, clock.week, settings.folder):
         context.log.warning("no _SUCCESS beside the visit files: make sure that the week is complete")
-    rejected = write_records(store, engine, clock, files, settings.city, context.log.info)
+    rejected = write_records(store, engine, clock, files, settings.city, _progress(context))
     return Made(None, facts={"rejected": rejected})
+
+
+def _progress(context: dg.AssetExecutionContext) -> Callable[[str], None]:
+    """Tell how far work is; of real people only to the terminal, because the number of lines tells their number."""
+    if context.resources.settings.city.synthetic:
+        return context.log.info
+    return lambda line: print(f"  … {line}", file=sys.stderr, flush=True) if sys.stderr.isatty() else None
 
 
 def _say_clock_changes(context: dg.AssetExecutionContext, clock: WeekClock) -> None:
@@ -97,7 +106,7 @@ def _model_asset(name: str) -> dg.AssetsDefinition:
 
     def run(context: dg.AssetExecutionContext) -> Made:
         week = date.fromisoformat(context.partition_key)
-        context.resources.engine.materialise(name, week, _parameters(context), context.log.info)
+        context.resources.engine.materialise(name, week, _parameters(context), _progress(context))
         return Made(None)
 
     run.__name__, run.__doc__ = name, wanted.description

@@ -10,16 +10,18 @@ from typing import Any
 
 import dagster as dg
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from density_assets import series
 from density_assets.assets.zones import Made, Zone, asset, column
 from density_assets.cities.geography import geography_hash
 from density_assets.cities.tables import cells_from, towers_from
+from density_assets.errors import BadInput
 from density_assets.partitions import current_settings
 from density_assets.privacy.noise import Noise
 from density_assets.schemes import SCHEMES
-from density_assets.schemes.scheme import SERIES, TOTALS, WHERE, Counts, Values, alone
+from density_assets.schemes.scheme import SERIES, TOTALS, WHERE, Counts, Values, alone, present
 from density_assets.schemes.tables import series_table, totals_table
 from density_assets.settings import Settings
 from resources.charges import population_name
@@ -80,6 +82,9 @@ def release_request(settings: Settings, store: Store, week: str) -> ReleaseReque
     geography = geography_hash(cells_from(store.read_public("cells")), towers_from(store.read_public("towers")))
     parameters = settings.privacy.model_dump(include={"visits_per_user", "visits_clamp"})
     parameters |= settings.scheme.model_dump(include={"improved", "split", "weight_l"})
+    parameters |= settings.city.model_dump(
+        include={"timezone", *(("users", "seed") if settings.city.synthetic else ())}
+    )
     return ReleaseRequest(
         population=population_name(settings),
         city=settings.city.name,
@@ -109,18 +114,20 @@ def _measured(context: dg.AssetExecutionContext, request: ReleaseRequest, door: 
         counts = _counts(store, week, door)
         if door == TOTALS:
             return lambda noise: SCHEME.totals(request.doors, counts, noise)
-        labels = cluster_labels(store, week)
+        labels = cluster_labels(store, request)
+        if len(labels) != len(present(counts.series)):
+            raise BadInput("clusters must be those of the places that are counted: materialise clusters again")
         return lambda noise: SCHEME.series(request.doors, counts, labels, noise)
 
     return measurements.measure(request, door, fingerprint, prepare)
 
 
-def cluster_labels(store: Store, week: date) -> NDArray[np.int64]:
+def cluster_labels(store: Store, request: ReleaseRequest) -> NDArray[np.int64]:
     """The cluster of each place; without clusters, every place alone."""
     if SCHEME.clustered:
-        return np.asarray(store.read_release_week("clusters", week)["cluster"].to_numpy())
-    table = {"towers": "towers", "cells": "cells", "cover": "cover"}[SCHEME.places]
-    return alone(len(store.read_public(table)))
+        table = store.read_release_week("clusters", date.fromisoformat(request.week), request.name)
+        return np.asarray(table["cluster"].to_numpy())
+    return alone(len(store.read_public(SCHEME.places)))  # towers, cells and cover are tables of these names
 
 
 def _counts(store: Store, week: date, door: str) -> Counts:
@@ -129,9 +136,13 @@ def _counts(store: Store, week: date, door: str) -> Counts:
     where = WHERE[SCHEME.places]
     return Counts(
         series=_place_series(store, tables[where]) if where in tables else None,
-        sampled=tables["one_visit_histogram"]["users"].to_numpy() if "one_visit_histogram" in tables else None,
+        sampled=_sampled(store, tables["one_visit_histogram"]) if "one_visit_histogram" in tables else None,
         visit_total=tables["visit_total"]["visits"].item() if "visit_total" in tables else None,
     )
+
+
+def _sampled(store: Store, table: pl.DataFrame) -> NDArray[np.int64]:
+    return series.vector(table, store.read_public("towers")["tower_id"], "users")
 
 
 def _place_series(store: Store, table: Any) -> Any:

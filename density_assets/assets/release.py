@@ -1,5 +1,6 @@
 """The release zone: everything here may be handed out. It reads public assets and what the doors drew."""
 
+import io
 import json
 from datetime import date
 
@@ -20,6 +21,7 @@ from density_assets.privacy.planning import cost_of
 from density_assets.publication.files import Naming, clock_note, density_table, dictionary, digests, geojson
 from density_assets.publication.statement import Facts, as_markdown, statement
 from density_assets.report.page import ReportData, report_html
+from density_assets.schemes.scheme import TOTALS
 from density_assets.schemes.tables import series_from, totals_from
 from resources.charges import charged_events
 from resources.ledger import Ledger
@@ -48,8 +50,9 @@ def clusters(context: dg.AssetExecutionContext) -> Made:
     Found from noisy totals and public geometry only (Acs & Castelluccia 2014, Alg. 3). A scheme that does not cluster
     leaves every place alone, and nothing reads this table.
     """
-    store, week = context.resources.store, date.fromisoformat(context.partition_key)
-    drawn = totals_from(store.read_release_week("noisy_totals", week)) if SCHEME.clustered else {}
+    store = context.resources.store
+    request = release_request(context.resources.settings, store, context.partition_key)
+    drawn = context.resources.measurements.stored(request, TOTALS).values if SCHEME.clustered else {}
     labels = SCHEME.clusters(SCHEME.plan(context.resources.settings), drawn, places(store))
     table = place_ids(store).with_columns(cluster=pl.Series(labels))
     return Made(table, facts={"clusters": int(labels.max()) + 1})
@@ -73,7 +76,7 @@ def smoothed_series(context: dg.AssetExecutionContext, noisy_totals: pl.DataFram
         settings,
         SCHEME.plan(settings),
         totals_from(noisy_totals),
-        cluster_labels(store, date.fromisoformat(context.partition_key)),
+        cluster_labels(store, release_request(settings, store, context.partition_key)),
         series_from(noisy_series),
         where,
     )
@@ -210,9 +213,9 @@ def naming(store: Store, context: dg.AssetExecutionContext) -> Naming:
 
 def _write_parquet(table: pl.DataFrame, name: Naming) -> None:
     file = name.file("density", "parquet")
-    partial = file.with_suffix(".partial")
-    table.write_parquet(partial)
-    partial.replace(file)
+    buffer = io.BytesIO()
+    table.write_parquet(buffer)
+    write_durably(file, buffer.getvalue())
 
 
 def _facts(context: dg.AssetExecutionContext, name: Naming) -> Facts:
@@ -222,8 +225,8 @@ def _facts(context: dg.AssetExecutionContext, name: Naming) -> Facts:
     request = release_request(settings, context.resources.store, context.partition_key)
     paid_by = {measurements.stored(request, door).charge for door in request.doors}
     rows = [row for row in ledger.rows() if row.hash in paid_by]
-    chain = name.file("ledger", "json")
-    write_durably(chain, json.dumps(ledger.records()).encode())
+    chain, records = name.file("ledger", "json"), ledger.records()
+    write_durably(chain, json.dumps(records).encode())
     files = [
         *(name.file("density", suffix) for suffix in ("parquet", "csv", "geojson")),
         name.file("data_dictionary", "md"),
@@ -244,7 +247,7 @@ def _facts(context: dg.AssetExecutionContext, name: Naming) -> Facts:
         parameters=request.parameters,
         charges=[row.public_record() for row in rows],
         ledger_file=chain.name,
-        ledger_head=ledger.head(),
+        ledger_head=records[-1]["hash"],
         year=year,
         year_epsilon=cost_of(spent, [], 0, settings.privacy.budget_delta),
         budget_epsilon=settings.privacy.budget_epsilon,

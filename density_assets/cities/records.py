@@ -1,11 +1,13 @@
 """Records of real people: finding a week's files and reading them as (user, time, tower).
 
-A record is one event of one device at one antenna. Nothing is filtered here; `events.sql` decides what can be
-used. Column types come from the files' own schema (CSV is text), never from their content: were they guessed
-from values, one person's odd identifier could change how everybody else's are read.
+A record is one event of one device at one antenna. Nothing is filtered here; `events.sql` decides what can be used.
+How a record is read never depends on another record: column types come from the files' schema (CSV is text), the
+dialect of a CSV from its first line, and every line stands for itself. Were any of it guessed from content, one
+person's odd record could change how everybody else's are read.
 """
 
 import glob
+import gzip
 from datetime import date
 from pathlib import Path
 
@@ -58,19 +60,23 @@ def open_records(
     connection: duckdb.DuckDBPyConnection, files: list[Path], *, user: str, time: str, tower: str
 ) -> duckdb.DuckDBPyRelation:
     """Records with columns record_user (integer or text), moment, wall_clock and record_tower (text)."""
-    raw = _read(connection, files)
+    wanted = {"city.visit_user": user, "city.visit_time": time, "city.visit_tower": tower}
+    raw = _read(connection, files, wanted)
     types = dict(zip(raw.columns, map(str, raw.types), strict=True))
-    for key, column in {"visit_user": user, "visit_time": time, "visit_tower": tower}.items():
-        if column not in types:
-            raise missing_column(files[0], f"city.{key}", column, types)
-    if types[user] not in (*INTEGERS, "VARCHAR"):
-        raise BadInput(f"user identifiers must be integers or text, column {user!r} of {files[0]} is {types[user]}")
     moment, wall_clock = _time_expressions(time, types[time], files[0])
-    user_type = "varchar" if types[user] == "VARCHAR" else "bigint"
     return raw.project(
-        f"cast({_quoted(user)} as {user_type}) as record_user, {moment} as moment, "
-        f"{wall_clock} as wall_clock, cast({_quoted(tower)} as varchar) as record_tower"
+        f"{_user_expression(user, types[user], files[0])} as record_user, {moment} as moment, "
+        f"{wall_clock} as wall_clock, {_tower_expression(tower, types[tower])} as record_tower"
     )
+
+
+def unreadable_lines(connection: duckdb.DuckDBPyConnection) -> int:
+    """How many lines of the CSV files read so far were no records at all."""
+    known = {name for (name,) in connection.sql("select table_name from duckdb_tables()").fetchall()}
+    if "reject_errors" not in known:
+        return 0
+    counted = connection.sql("select count(*) from (select distinct file_id, line from reject_errors)").fetchall()
+    return int(counted[0][0])
 
 
 def no_records(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyRelation:
@@ -81,18 +87,89 @@ def no_records(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyRelation
     )
 
 
-def _read(connection: duckdb.DuckDBPyConnection, files: list[Path]) -> duckdb.DuckDBPyRelation:
-    names = [str(file) for file in files]
-    suffixes = {"".join(file.suffixes[-2:]) if file.suffix == ".gz" else file.suffix for file in files}
+def _read(connection: duckdb.DuckDBPyConnection, files: list[Path], wanted: dict[str, str]) -> duckdb.DuckDBPyRelation:
+    suffixes = {_suffix(file) for file in files}
     try:
         if suffixes <= {".parquet"}:
-            return connection.sql("from read_parquet($files, union_by_name = true)", params={"files": names})
+            return _read_parquet(connection, files, wanted)
         if suffixes <= {".csv", ".csv.gz", ".txt", ".tsv"}:
-            csv = "from read_csv($files, header = true, all_varchar = true, union_by_name = true)"
-            return connection.sql(csv, params={"files": names})
-    except duckdb.Error as error:
-        raise BadInput(f"visit files must be readable: {_brief(error)} (among {names[0]} …)") from None
-    raise BadInput(f"visit files must all be .parquet or all .csv, got {', '.join(sorted(suffixes))} (in {names[0]})")
+            return _read_csv(connection, files, wanted)
+    except (duckdb.Error, OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"visit files must be readable, {files[0].name} gave {type(error).__name__}") from None
+    kinds = ", ".join(sorted(suffixes))
+    raise BadInput(f"visit files must all be .parquet or all .csv, got {kinds} (in {files[0]})")
+
+
+def _read_parquet(
+    connection: duckdb.DuckDBPyConnection, files: list[Path], wanted: dict[str, str]
+) -> duckdb.DuckDBPyRelation:
+    names = [str(file) for file in files]
+    raw = connection.sql("from read_parquet($files, union_by_name = true)", params={"files": names})
+    for key, column in wanted.items():
+        if column not in raw.columns:
+            raise missing_column(files[0], key, column, raw.columns)
+    return raw
+
+
+def _read_csv(
+    connection: duckdb.DuckDBPyConnection, files: list[Path], wanted: dict[str, str]
+) -> duckdb.DuckDBPyRelation:
+    """CSV without quoting rules: a line is a record, whatever the lines around it hold; outer quotes are taken off."""
+    header = _first_line(files[0])
+    for file in files[1:]:
+        if _first_line(file) != header:
+            raise BadInput(f"visit files of a week must share their first line, {file.name} and {files[0].name} differ")
+    delimiter = next((mark for mark in ",;\t|" if wanted["city.visit_user"] in _fields(header, mark)), ",")
+    columns = _fields(header, delimiter)
+    for key, column in wanted.items():
+        if column not in columns:
+            # The first line is not quoted here: without a header it would be somebody's record.
+            raise BadInput(f"{files[0].name}: {key} must name a column of the file, {column!r} is not in line 1")
+    described = ", ".join(f"{_literal(column)}: 'VARCHAR'" for column in columns)
+    options = f"header = true, auto_detect = false, delim = {_literal(delimiter)}, quote = '', escape = ''"
+    query = f"from read_csv($files, {options}, columns = {{{described}}}, store_rejects = true)"
+    raw = connection.sql(query, params={"files": [str(file) for file in files]})
+    return raw.project(", ".join(f"{_unquoted(column)} as {_quoted(column)}" for column in wanted.values()))
+
+
+def _suffix(file: Path) -> str:
+    return "".join(file.suffixes[-2:]) if file.suffix == ".gz" else file.suffix
+
+
+def _first_line(file: Path) -> str:
+    opened = gzip.open if file.suffix == ".gz" else open
+    with opened(file, "rt", encoding="utf-8-sig") as text:
+        line = str(text.readline()).rstrip("\r\n")
+    if not line:
+        raise BadInput(f"a visit file must start with its column names, {file.name} is empty")
+    return line
+
+
+def _fields(line: str, delimiter: str) -> list[str]:
+    return [field.strip().removeprefix('"').removesuffix('"') for field in line.split(delimiter)]
+
+
+def _unquoted(column: str) -> str:
+    value = _quoted(column)
+    return (
+        f"case when length({value}) > 1 and starts_with({value}, '\"') and ends_with({value}, '\"') "
+        f"then substr({value}, 2, length({value}) - 2) else {value} end"
+    )
+
+
+def _user_expression(column: str, kind: str, file: Path) -> str:
+    if kind in INTEGERS:
+        return f"cast({_quoted(column)} as bigint)"
+    if kind not in ("VARCHAR", "UBIGINT", "HUGEINT", "UHUGEINT", "UUID"):
+        raise BadInput(f"user identifiers must be integers or text, column {column!r} of {file} is {kind}")
+    return f"cast({_quoted(column)} as varchar)"
+
+
+def _tower_expression(column: str, kind: str) -> str:
+    """As text; whole numbers that were stored as floats lose their point."""
+    if kind in ("DOUBLE", "FLOAT"):
+        return f"cast(try_cast({_quoted(column)} as bigint) as varchar)"
+    return f"cast({_quoted(column)} as varchar)"
 
 
 def _time_expressions(column: str, kind: str, file: Path) -> tuple[str, str]:
@@ -109,5 +186,5 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _brief(error: Exception) -> str:
-    return str(error).splitlines()[0]
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -33,7 +33,7 @@ def calibrate(events_at: EventsAt, epsilon: float, delta: float) -> tuple[Event,
 
     # zCDP gives epsilon ≈ 2 sqrt(rho log(1/delta)) for small rho and epsilon ≈ rho for large.
     guess = math.log(min(epsilon**2 / (4 * math.log(1 / delta)), epsilon))
-    log_rho = brentq(excess, guess - 4, guess + 4, xtol=1e-4)
+    log_rho = brentq(excess, guess - 8, guess + 8, xtol=1e-4)
     events = tuple(events_at(math.exp(log_rho)))
     if (cost := spent(events, delta).epsilon) > USABLE * epsilon:
         raise ArithmeticError(f"calibration must stay below epsilon={epsilon}, got {cost}: refuse to release")

@@ -18,15 +18,16 @@ from density_assets.cities.geography import Cells
 
 DICTIONARY = """# Data dictionary: {city}, week of {week}
 
-| column | meaning | |---|---| | `cell_id` | identifier of the cell | | `hour` | hour of the week on the city's clocks
-({timezone}); 0 is Monday 00:00 to 01:00, 167 is Sunday 23:00 to 24:00 | | `timestamp` | start of the hour with its
-offset from UTC; empty for an hour that does not happen | | `count` | visits: devices seen in the cell in that hour. A
-device seen in two cells counts in both. Visits are not people | | `standard_error` | how far noise may have moved the
-count, to first order; known from settings, not from the data |
+| column | meaning |
+|---|---|
+| `cell_id` | identifier of the cell |
+| `hour` | hour of the week on the city's clocks ({timezone}); 0 is Monday 00:00, 167 is Sunday 23:00 |
+| `timestamp` | start of the hour with its offset from UTC; empty for an hour that does not happen |
+| `count` | visits: devices seen in the cell in that hour; one seen in two cells counts in both. Not people |
+| `standard_error` | how far noise may have moved the count, to first order; known from settings and noisy values |
 
 Counts are non-negative integers. In each hour they were rounded together, by largest remainder, so that the city's
-total is kept.
-The noise that protects people is part of every count: see the privacy statement.
+total is kept. The noise that protects people is part of every count: see the privacy statement.
 
 {clock}
 """

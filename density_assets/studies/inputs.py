@@ -64,7 +64,7 @@ def load_week(settings: Settings, store: Store, week: date) -> Week:
         centroids=cells_from(cells).centroids,
         truncated=series.matrix(counted, towers["tower_id"], "truncated").astype(np.float64),
         weighted=series.matrix(counted, towers["tower_id"], "weighted"),
-        sampled=store.read_week("one_visit_histogram", week)["users"].to_numpy(),
+        sampled=series.vector(store.read_week("one_visit_histogram", week), towers["tower_id"], "users"),
         visit_total=store.read_week("visit_total", week)["visits"].item(),
         truth=places.to_cells("towers") @ original,
     )

@@ -1,26 +1,18 @@
 """The doors in the real graph: drawn once, one ledger row each, and refusals that draw nothing."""
 
-import dagster as dg
 import duckdb
 import polars as pl
 import pytest
-from runs import MONDAY, WEEK, materialise, shown
+from runs import WEEK, failures, materialise, shown
 
 from resources.ledger import Ledger
-from resources.store import Store
 
 DOORS = ("noisy_totals", "noisy_series")
 
 
 def released(home) -> dict[str, pl.DataFrame]:
-    store = Store(home, "town")
-    return {door: store.read_release_week(door, MONDAY) for door in DOORS}
-
-
-def failures(result: dg.ExecuteInProcessResult) -> list[str]:
-    assert not result.success
-    errors = [event.step_failure_data.error for event in result.get_step_failure_events()]
-    return [(error.cause or error).message for error in errors]
+    with duckdb.connect(str(home / "town/release/release.duckdb"), read_only=True) as connection:
+        return {door: pl.DataFrame(connection.table(door).to_arrow_table()).drop("week") for door in DOORS}
 
 
 def test_a_week_materialised_twice_is_one_draw_and_one_row_per_door(town, tmp_path):
@@ -31,7 +23,7 @@ def test_a_week_materialised_twice_is_one_draw_and_one_row_per_door(town, tmp_pa
         tables = released(tmp_path)
     assert versions[0] == versions[1]
     assert [row.charge.door for row in Ledger(tmp_path).rows()] == list(DOORS)
-    assert tables["noisy_series"].columns == ["cluster", "hour", "value", "kept"]
+    assert tables["noisy_series"].columns == ["release", "cluster", "hour", "value", "kept"]
     assert len(tables["noisy_series"]) == 4 * 168
     sigma = Ledger(tmp_path).rows()[1].charge.events[0].sigma / 65536
     assert tables["noisy_series"]["value"].std() == pytest.approx(sigma, rel=0.15)

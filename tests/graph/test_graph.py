@@ -9,6 +9,8 @@ import pytest
 from runs import MONDAY, WEEK, materialise, shown
 
 from density_assets.assets import confidential, public
+from density_assets.settings import load_settings
+from resources.stamps import stamp_values
 from resources.store import Store
 
 NEXT = "2007-09-17"
@@ -43,7 +45,7 @@ def test_edges_follow_the_sql_and_nothing_public_reads_a_record():
 
 def test_a_week_end_to_end(town, tmp_path):
     result = materialise(town.settings, tmp_path)
-    store = Store(tmp_path, "town")
+    store = Store(tmp_path, "town", stamp_values(load_settings(town.settings)))
     with duckdb.connect(str(store.release_database), read_only=True) as connection:
         tables = {name for (name,) in connection.sql("show tables").fetchall()}
         geometry = {"cells", "antennas", "towers", "tower_cells", "overlaps", "cover"}

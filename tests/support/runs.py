@@ -19,6 +19,18 @@ def materialise(settings_file: Path, home: Path, week: str = WEEK, **options) ->
         return job.execute_in_process(instance=instance, partition_key=week, **options)
 
 
+def only(*assets: str) -> list[dg.AssetKey]:
+    """A selection of a few assets, as made by clicking in the UI."""
+    return [dg.AssetKey(asset) for asset in assets]
+
+
+def failures(result: dg.ExecuteInProcessResult) -> list[str]:
+    """What each failed step said."""
+    assert not result.success
+    errors = [event.step_failure_data.error for event in result.get_step_failure_events()]
+    return [(error.cause or error).message for error in errors]
+
+
 def shown(result: dg.ExecuteInProcessResult, asset: str) -> dg.AssetMaterialization:
     (event,) = result.asset_materializations_for_node(asset)
     return event

@@ -69,6 +69,43 @@ def test_files_of_two_kinds_are_refused(tmp_path):
         open_records(duckdb.connect(), [tmp_path / "c.xlsx"], **COLUMNS)
 
 
+def csv(tmp_path: Path, name: str, text: str) -> Path:
+    (tmp_path / name).write_text(text)
+    return tmp_path / name
+
+
+def test_csv_without_the_column_quotes_nothing_of_the_file(tmp_path):
+    """Without a header the first line is somebody's record."""
+    file = csv(tmp_path, "r.csv", "secretuser,2007-09-10 08:00:00,A\n")
+    with pytest.raises(
+        BadInput, match=r"city.visit_user must name a column of the file, 'user_id' is not in"
+    ) as caught:
+        open_records(duckdb.connect(), [file], **COLUMNS)
+    assert "secretuser" not in str(caught.value)
+
+
+def test_csv_files_of_a_week_share_their_first_line(tmp_path):
+    files = [csv(tmp_path, "a.csv", "user_id,time,tower_id\n"), csv(tmp_path, "b.csv", "time,user_id,tower_id\n")]
+    with pytest.raises(BadInput, match=r"share their first line, b\.csv and a\.csv differ"):
+        open_records(duckdb.connect(), files, **COLUMNS)
+    with pytest.raises(BadInput, match=r"c\.csv is empty"):
+        open_records(duckdb.connect(), [csv(tmp_path, "c.csv", "")], **COLUMNS)
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_the_delimiter_is_read_off_the_first_line(tmp_path, delimiter):
+    text = "\n".join(delimiter.join(row) for row in (["tower_id", "user_id", "time"], ["A", '"ann"', "2007-09-10"]))
+    records = open_records(duckdb.connect(), [csv(tmp_path, "r.csv", text + "\n")], **COLUMNS)
+    assert records.fetchall()[0][0] == "ann"
+
+
+def test_whole_numbers_stored_as_floats_and_large_identifiers(tmp_path):
+    frame = pl.DataFrame({"user_id": pl.Series([2**63 + 5], dtype=pl.UInt64), "time": [0], "tower_id": [12.0]})
+    frame.write_parquet(tmp_path / "r.parquet")
+    row = open_records(duckdb.connect(), [tmp_path / "r.parquet"], **COLUMNS).fetchall()[0]
+    assert (row[0], row[3]) == (str(2**63 + 5), "12")
+
+
 def test_a_column_name_is_a_name_and_never_sql(tmp_path):
     odd = 'x", 1 as "y'
     file = written(tmp_path, **{odd: ["ann"], "time": ["2007-09-10 08:00:00"], "tower_id": ["A"]})

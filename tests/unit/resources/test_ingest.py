@@ -147,16 +147,32 @@ def test_identifiers_stay_exact_text(store):
     assert rows(store) == {("007", 8, "A"), ("7", 8, "A")}
 
 
-def test_a_file_that_breaks_in_the_middle_keeps_the_old_week_and_quotes_no_record(store):
-    stored(store, [csv(store, "ann,2007-09-10 08:00:00,A")])
-    good = [f"user{i},2007-09-10 08:00:00,A" for i in range(30_000)]
-    broken = csv(store, *good, 'secretperson,"2007-09-10', *good, name="broken.csv")
-    with pytest.raises(BadInput, match="visit files must be readable") as caught:
-        stored(store, [broken])
-    assert "secretperson" not in str(caught.value)
-    assert caught.value.__cause__ is None
-    assert rows(store) == {("ann", 8, "A")}
-    assert not list((store.confidential / "staging").glob("*"))
+def test_a_broken_line_is_rejected_alone(store):
+    """Quotes that do not close, fields too many or too few: the lines around them are read as if it were not there."""
+    good = [f"user{i},2007-09-10 08:00:00,A" for i in range(5_000)]
+    odd = ['"z"y,2007-09-10 08:00:00,A', '"open,2007-09-10 08:00:00,A', "a,b,c,d,e", "lonely"]
+    plain = csv(store, *good)
+    assert stored(store, [plain]) == {}
+    before = {row for row in rows(store) if row[0].startswith("user")}
+    assert stored(store, [csv(store, *good[:2_500], *odd, *good[2_500:])]) == {"line not readable": 2}
+    assert {row for row in rows(store) if row[0].startswith("user")} == before
+    assert {row[0] for row in rows(store)} >= {'"z"y', '"open'}
+
+
+@pytest.mark.parametrize("time", ["-infinity", "999999e300", "1e30", "nan", "99999999999999999999"])
+def test_an_impossible_time_is_not_readable_and_stops_nobody(store, time):
+    rejected = stored(store, [csv(store, f"ann,{time},A", "bob,2007-09-10 08:00:00,A")])
+    assert sum(rejected.values()) == 1
+    assert rows(store) == {("bob", 8, "A")}
+
+
+@pytest.mark.parametrize("time", [float("nan"), float("inf"), 1e300])
+def test_an_impossible_number_is_not_readable_and_stops_nobody(store, time):
+    file = store.folder / "r.parquet"
+    pl.DataFrame({"user_id": [1, 2], "time": [time, 1189404900.0], "tower_id": ["A", "A"]}).write_parquet(file)
+    rejected = stored(store, [file])
+    assert sum(rejected.values()) == 1
+    assert rows(store) == {(2, 8, "A")}
 
 
 @pytest.mark.parametrize("content", [b"", b"\x00\x01\x02\xff not a table"])

@@ -36,6 +36,12 @@ def paid(ledger: Ledger, *charges: Charge, budget: Budget = BUDGET) -> None:
     ledger.reserve(charges, budget, NONE)
 
 
+def drawn(ledger: Ledger, *charges: Charge) -> None:
+    paid(ledger, *charges)
+    for made in charges:
+        ledger.begin_draw(made.measurement, made.events)
+
+
 def test_a_release_is_charged_once_however_often_it_is_reserved(ledger):
     doors = [charge(door="noisy_totals"), charge(door="noisy_series")]
     for _ in range(3):
@@ -46,18 +52,18 @@ def test_a_release_is_charged_once_however_often_it_is_reserved(ledger):
 
 def test_a_charge_pays_for_one_draw_only(ledger):
     paid(ledger, charge())
-    first = ledger.begin_draw(charge().measurement)
+    first = ledger.begin_draw(charge().measurement, (EVENT,))
     with pytest.raises(LedgerError, match="has no unused charge"):
-        ledger.begin_draw(charge().measurement)
+        ledger.begin_draw(charge().measurement, (EVENT,))
     paid(ledger, charge())
-    second = ledger.begin_draw(charge().measurement)
+    second = ledger.begin_draw(charge().measurement, (EVENT,))
     assert first != second
     assert [row.hash for row in ledger.rows()] == [first, second]
 
 
 def test_nothing_is_drawn_that_is_not_paid(ledger):
     with pytest.raises(LedgerError, match="must be paid for"):
-        ledger.begin_draw("anything")
+        ledger.begin_draw("anything", (EVENT,))
 
 
 def test_weeks_add_up_by_renyi_divergence_and_not_by_summing(ledger):
@@ -102,7 +108,7 @@ def test_budgets_are_per_population_and_calendar_year(ledger):
 @pytest.mark.parametrize("statement", ["update charges set epsilon = 0.01", "delete from charges", "delete from draws"])
 def test_rows_cannot_be_changed_or_removed(ledger, statement):
     paid(ledger, charge())
-    ledger.begin_draw(charge().measurement)
+    ledger.begin_draw(charge().measurement, (EVENT,))
     with sqlite3.connect(ledger.file) as connection, pytest.raises(sqlite3.IntegrityError, match="append-only"):
         connection.execute(statement)
 
@@ -122,9 +128,9 @@ def test_rows_cannot_be_changed_or_removed(ledger, statement):
 def test_tampering_past_the_triggers_is_noticed_and_stops_everything(ledger, statement):
     for week in weeks(3):
         paid(ledger, charge(week))
-    ledger.begin_draw(charge("2007-w00").measurement)
+    ledger.begin_draw(charge("2007-w00").measurement, (EVENT,))
     with sqlite3.connect(ledger.file) as connection:
-        for trigger in ("charges_stay", "charges_last", "draws_stay", "draws_last"):
+        for trigger in ("charges_no_update", "charges_no_delete", "draws_no_update", "draws_no_delete"):
             connection.execute(f"drop trigger {trigger}")
         connection.execute(statement)
     with pytest.raises(LedgerError, match="not what was written"):
@@ -135,10 +141,10 @@ def test_tampering_past_the_triggers_is_noticed_and_stops_everything(ledger, sta
 
 def test_a_cut_tail_and_a_lost_file_are_noticed_by_what_measurements_know(ledger):
     for week in weeks(2):
-        paid(ledger, charge(week))
+        drawn(ledger, charge(week))
     known = frozenset(row.hash for row in ledger.rows())
     with sqlite3.connect(ledger.file) as connection:
-        connection.execute("drop trigger charges_last")
+        connection.execute("drop trigger charges_no_delete")
         connection.execute("delete from charges where row = 2")
     assert ledger.verify() == 1  # the chain alone cannot tell
     with pytest.raises(LedgerError, match=r"lacks 1 .* cut, lost or replaced by an older copy"):
@@ -154,14 +160,14 @@ def test_a_cut_tail_and_a_lost_file_are_noticed_by_what_measurements_know(ledger
 
 
 def test_backup_and_restore(ledger, tmp_path):
-    paid(ledger, charge("2007-w00"))
+    drawn(ledger, charge("2007-w00"))
     ledger.backup(tmp_path / "copies" / "one.sqlite")
-    paid(ledger, charge("2007-w01"))
+    drawn(ledger, charge("2007-w01"))
     ledger.backup(tmp_path / "copies" / "two.sqlite")
     known = frozenset(row.hash for row in ledger.rows())
     with pytest.raises(LedgerError, match="lacks 1"):  # an old copy
         ledger.restore(tmp_path / "copies" / "one.sqlite", known)
-    with pytest.raises(LedgerError, match="must hold every charge of the present one"):
+    with pytest.raises(LedgerError, match="must hold everything the present one does"):
         ledger.restore(tmp_path / "copies" / "one.sqlite", NONE)
     for file in tmp_path.glob("ledger.sqlite*"):
         file.unlink()
@@ -169,6 +175,43 @@ def test_backup_and_restore(ledger, tmp_path):
     assert ledger.verify(known) == 2
     paid(ledger, charge("2007-w02"))
     assert ledger.verify(known) == 3
+
+
+def test_a_copy_that_forgot_a_draw_is_refused(ledger, tmp_path):
+    """Put back, it would pay for a second draw with the charge of the first."""
+    paid(ledger, charge())
+    ledger.backup(tmp_path / "copy.sqlite")
+    ledger.begin_draw(charge().measurement, (EVENT,))
+    with pytest.raises(LedgerError, match="lacks 1 draws: keep the present one"):
+        ledger.restore(tmp_path / "copy.sqlite", NONE)
+
+
+def test_a_damaged_ledger_can_be_mended_from_a_copy(ledger, tmp_path):
+    drawn(ledger, charge("2007-w00"), charge("2007-w01"))
+    ledger.backup(tmp_path / "copy.sqlite")
+    with sqlite3.connect(ledger.file) as connection:
+        connection.execute("drop trigger charges_no_update")
+        connection.execute("update charges set events = '[]' where row = 2")
+    ledger.restore(tmp_path / "copy.sqlite", NONE)
+    assert ledger.verify() == 2
+    with sqlite3.connect(ledger.file) as connection, pytest.raises(sqlite3.IntegrityError, match="append-only"):
+        connection.execute("delete from charges")
+
+
+def test_a_charge_pays_for_the_events_it_names_and_no_others(ledger):
+    """Were a plan to change between two doors, by an upgrade say, the old charge would be too small."""
+    paid(ledger, charge())
+    louder = (Gaussian("series", 1.0, 1.0),)
+    with pytest.raises(LedgerError, match="no unused charge"):
+        ledger.begin_draw(charge().measurement, louder)
+    paid(ledger, charge(events=louder), budget=Budget(50.0, 1e-5))
+    assert len(ledger.rows()) == 2
+    ledger.begin_draw(charge().measurement, louder)
+
+
+def test_there_is_nothing_to_back_up_before_the_first_release(ledger, tmp_path):
+    with pytest.raises(LedgerError, match="no ledger to back up yet"):
+        ledger.backup(tmp_path / "copy.sqlite")
 
 
 def test_many_processes_charge_one_chain(ledger, tmp_path):
@@ -182,7 +225,7 @@ for i in range(10):
     week = f"2007-{sys.argv[2]}-{i}"
     charge = Charge("p", "c", week, 1, "d", week, 0.3, 2e-6, (Gaussian("q", 100.0, 1.0),))
     ledger.reserve([charge], Budget(3, 1e-5), frozenset())
-    ledger.begin_draw(week)
+    ledger.begin_draw(week, charge.events)
 """
     started = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path), name]) for name in "abc"]
     assert [process.wait() for process in started] == [0, 0, 0]
