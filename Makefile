@@ -4,7 +4,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python -m
 CITY = $(if $(SETTINGS),--settings $(SETTINGS)) $(if $(WEEK),--week $(WEEK))
 
-.PHONY: release check verify study ui budget ledger test lint bench clean
+.PHONY: release check verify study ui budget ledger test browser lint bench clean
 
 release: $(VENV)/ready  ## one week, from records to everything derived from them [SETTINGS=my.toml] [WEEK=2007-09-10]
 	@$(RUN) density_assets release $(CITY)
@@ -27,8 +27,13 @@ budget: $(VENV)/ready  ## what releases have cost and what plans would cost [SET
 ledger: $(VENV)/ready  ## verify the ledger [ACTION=backup|restore FILE=copy.sqlite]
 	@$(RUN) density_assets ledger $(or $(ACTION),verify) $(FILE)
 
-test: lint  ## everything that must hold
+test: lint browser  ## everything that must hold
 	$(RUN) pytest -n 2
+
+browser:  # tests of pages need Debian's chromium; where it cannot be installed they are skipped and say so
+	@command -v chromium >/dev/null && command -v chromedriver >/dev/null \
+	|| (apt-get update -qq && apt-get install -y -qq chromium chromium-driver) >/dev/null 2>&1 \
+	|| echo "chromium is not installed and could not be: tests of pages will be skipped"
 
 lint: $(VENV)/ready  ## style and types
 	$(VENV)/bin/ruff check .

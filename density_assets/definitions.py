@@ -5,7 +5,7 @@ from pathlib import Path
 import dagster as dg
 
 from density_assets import checks
-from density_assets.assets import confidential, ledger, mechanisms, public, release
+from density_assets.assets import confidential, evaluation, ledger, mechanisms, public, release
 from density_assets.assets.mechanisms import release_request
 from density_assets.assets.zone_rule import refuse_leaks
 from density_assets.jobs import weekly_release
@@ -24,7 +24,7 @@ from resources.store import Store
 
 def graph() -> list[dg.AssetsDefinition]:
     """Every asset, after a look at how data would flow between them."""
-    found = dg.load_assets_from_modules([public, confidential, mechanisms, release, ledger])
+    found = dg.load_assets_from_modules([public, confidential, mechanisms, release, ledger, evaluation])
     assets = [asset for asset in found if isinstance(asset, dg.AssetsDefinition)]
     refuse_leaks(assets)
     return assets

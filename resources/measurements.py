@@ -167,7 +167,7 @@ class Measurements:
             "key": key,
         }
         buffer = io.BytesIO()
-        np.savez_compressed(buffer, about=np.array(json.dumps(about)), **measurement.values)  # type: ignore[arg-type]
+        np.savez_compressed(buffer, about=np.array(json.dumps(about)), **measurement.values)  # type: ignore[arg-type]  # names
         write_durably(self._file(key), buffer.getvalue())
 
     # --- confidential: what the draw was made from -------------------------------------------------------
