@@ -121,6 +121,11 @@ class Store:
         weekly = frame.select(pl.lit(week).alias("week"), pl.lit(release).alias("release"), pl.all())
         with self._rebuilding(weekly) as connection:
             connection.execute(f"create table if not exists {_quoted(table)} as from incoming limit 0")
+            there = set(connection.table(_quoted(table)).columns)
+            incoming = connection.table("incoming")
+            for name, kind in zip(incoming.columns, incoming.types, strict=True):
+                if name not in there:  # older weeks were written before the column existed
+                    connection.execute(f"alter table {_quoted(table)} add column {_quoted(name)} {kind}")
             connection.execute(f"delete from {_quoted(table)} where week = $week", {"week": week})  # noqa: S608  # quoted
             connection.execute(f"insert into {_quoted(table)} by name from incoming")  # quoted
 

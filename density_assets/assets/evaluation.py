@@ -45,7 +45,7 @@ def evaluation_metrics(
     by_hour = relative_errors(truth[seen], released[seen], floor[seen]).mean(axis=0) if seen.any() else np.zeros(168)
     emd = emd_per_hour(truth, released, city.centroids)
     pictures = {
-        "over_the_week": error_over_week(by_hour, np.nan_to_num(emd)),
+        "over_the_week": error_over_week(by_hour, emd),
         "boxes": box_plots(MRE=mre, PC=pc, EMD=emd),
         "map_of_mre": value_map(city.polygons, np.nan_to_num(mre), "relative error of each cell", "MRE"),
         "map_of_pc": value_map(city.polygons, np.clip(pc, 0, 1), "correlation of each cell", "PC"),

@@ -12,7 +12,7 @@ HOURS_OF_DAY = 24
 
 
 def error_over_week(relative_error: NDArray[np.float64], emd: NDArray[np.float64]) -> bytes:
-    """Mean relative error and earth mover's distance of each hour (Acs & Castelluccia 2014, Fig. 9)."""
+    """Mean relative error and EMD of each hour, with gaps where undefined (Acs & Castelluccia 2014, Fig. 9)."""
     figure = Figure(figsize=(7.2, 4.2), layout="constrained")
     for axes, values, label in zip(
         figure.subplots(2, 1, sharex=True), (relative_error, emd), ("relative error", "EMD in metres"), strict=True

@@ -8,6 +8,7 @@ import duckdb
 import polars as pl
 import pytest
 
+from density_assets.errors import BadInput
 from resources.store import Store, fingerprint
 
 WEEK, NEXT = date(2007, 9, 10), date(2007, 9, 17)
@@ -73,6 +74,16 @@ def test_the_release_database_is_replaced_whole_while_a_reader_looks(store):
         assert reader.sql("show tables").fetchall() == [("cells",)]
     assert store.read_public("cells").equals(FRAME)
     assert store.read_public("towers").equals(FRAME.head(1))
+
+
+def test_released_weeks_stand_side_by_side_also_when_columns_were_added(store):
+    store.write_release_week("density", WEEK, FRAME.select("hour"), "r1")
+    store.write_release_week("density", NEXT, FRAME, "r2")
+    store.write_release_week("density", NEXT, FRAME.head(1), "r2")
+    assert store.read_release_week("density", NEXT, "r2").select("user_id", "hour").equals(FRAME.head(1))
+    assert store.read_release_week("density", WEEK, "r1")["hour"].to_list() == [3, 4]
+    with pytest.raises(BadInput, match="must belong to the release of today's settings"):
+        store.read_release_week("density", WEEK, "r2")
 
 
 def test_a_failed_public_write_leaves_the_old_database(store):
