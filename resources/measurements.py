@@ -11,7 +11,6 @@ setting or a declared revision is a new key, and a new key is paid for.
 import hashlib
 import io
 import json
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -26,7 +25,7 @@ from density_assets.privacy.events import Event, to_record
 from density_assets.privacy.noise import Noise
 from resources.charges import Budget, Charge
 from resources.ledger import Ledger
-from resources.store import Store, private_files
+from resources.store import Store, private_files, write_durably
 
 Values = dict[str, NDArray[Any]]
 
@@ -167,7 +166,7 @@ class Measurements:
             "key": key,
         }
         buffer = io.BytesIO()
-        np.savez_compressed(buffer, about=np.array(json.dumps(about)), **measurement.values)  # type: ignore[arg-type]  # names
+        np.savez_compressed(buffer, about=np.array(json.dumps(about)), **measurement.values)  # type: ignore[arg-type]  # arrays by name
         write_durably(self._file(key), buffer.getvalue())
 
     # --- confidential: what the draw was made from -------------------------------------------------------
@@ -204,21 +203,6 @@ def _about(file: Path) -> dict[str, Any]:
     with np.load(file) as archive:
         about: dict[str, Any] = json.loads(str(archive["about"]))
     return about
-
-
-def write_durably(file: Path, content: bytes) -> None:
-    """Write a file that is whole or absent, and on disk when this returns."""
-    partial = file.with_name(f"{file.name}.{os.getpid()}.partial")
-    with partial.open("wb") as handle:
-        handle.write(content)
-        handle.flush()
-        os.fsync(handle.fileno())
-    os.replace(partial, file)
-    folder = os.open(file.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
 
 
 def _refuse_unreleasable(request: ReleaseRequest, noise: Noise) -> None:

@@ -25,6 +25,7 @@ from duckdb import ColumnExpression, ConstantExpression
 from filelock import FileLock
 
 from density_assets.errors import BadInput
+from density_assets.sql_names import quoted
 from resources.stamps import Stamp, difference, stamp_of
 
 STAMP = b"density"  # key of the stamp in a file's metadata
@@ -111,7 +112,7 @@ class Store:
     def write_public(self, table: str, frame: pl.DataFrame) -> None:
         """Replace a table of `release.duckdb`."""
         with self._rebuilding(frame) as connection:
-            connection.execute(f"create or replace table {_quoted(table)} as from incoming")
+            connection.execute(f"create or replace table {quoted(table)} as from incoming")
 
     def write_release_week(self, table: str, week: date, frame: pl.DataFrame, release: str) -> None:
         """Replace a week of a table of `release.duckdb`.
@@ -120,14 +121,14 @@ class Store:
         """
         weekly = frame.select(pl.lit(week).alias("week"), pl.lit(release).alias("release"), pl.all())
         with self._rebuilding(weekly) as connection:
-            connection.execute(f"create table if not exists {_quoted(table)} as from incoming limit 0")
-            there = set(connection.table(_quoted(table)).columns)
+            connection.execute(f"create table if not exists {quoted(table)} as from incoming limit 0")
+            there = set(connection.table(quoted(table)).columns)
             incoming = connection.table("incoming")
             for name, kind in zip(incoming.columns, incoming.types, strict=True):
                 if name not in there:  # older weeks were written before the column existed
-                    connection.execute(f"alter table {_quoted(table)} add column {_quoted(name)} {kind}")
-            connection.execute(f"delete from {_quoted(table)} where week = $week", {"week": week})  # noqa: S608  # quoted
-            connection.execute(f"insert into {_quoted(table)} by name from incoming")  # quoted
+                    connection.execute(f"alter table {quoted(table)} add column {quoted(name)} {kind}")
+            connection.execute(f"delete from {quoted(table)} where week = $week", {"week": week})  # noqa: S608  # quoted
+            connection.execute(f"insert into {quoted(table)} by name from incoming")
 
     @contextmanager
     def _rebuilding(self, frame: pl.DataFrame) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -161,10 +162,8 @@ class Store:
         file = self.confidential / "secret"
         with self._locked("secret"):
             if not file.exists():
-                partial = file.with_suffix(".partial")
                 with private_files():
-                    partial.write_bytes(secrets.token_bytes(32))
-                os.replace(partial, file)
+                    write_durably(file, secrets.token_bytes(32))
         return file.read_bytes()
 
     def week_fingerprint(self, table: str, week: date) -> str:
@@ -240,8 +239,19 @@ def fingerprint(frame: pl.DataFrame) -> str:
     return hashlib.sha256(frame.write_ipc(None, compat_level=pl.CompatLevel.oldest()).getvalue()).hexdigest()[:32]
 
 
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+def write_durably(file: Path, content: bytes) -> None:
+    """Write a file that is whole or absent, and on disk when this returns."""
+    partial = file.with_name(f"{file.name}.{os.getpid()}.partial")
+    with partial.open("wb") as handle:
+        handle.write(content)
+        handle.flush()
+        os.fsync(handle.fileno())
+    os.replace(partial, file)
+    folder = os.open(file.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
 
 
 @contextmanager

@@ -12,8 +12,7 @@ from density_assets import series
 from density_assets.assets.mechanisms import CLUSTERS, SCHEME, cluster_labels, release_request
 from density_assets.assets.zones import GROUPS, Made, Zone, asset, column
 from density_assets.calendar import HOURS, week_clock
-from density_assets.cities.tables import cells_from, cover_from, overlaps_from, polygons, towers_from
-from density_assets.geometry.places import Places
+from density_assets.cities.tables import cells_from
 from density_assets.plots.maps import value_map
 from density_assets.plots.rhythm import week_rhythm
 from density_assets.postprocess.rounding import round_by_largest_remainder
@@ -24,9 +23,10 @@ from density_assets.report.page import ReportData, report_html
 from density_assets.schemes.scheme import TOTALS
 from density_assets.schemes.tables import series_from, totals_from
 from resources.charges import charged_events
+from resources.geography import read_places
 from resources.ledger import Ledger
-from resources.measurements import Measurements, write_durably
-from resources.store import Store
+from resources.measurements import Measurements
+from resources.store import Store, write_durably
 
 PLACE_KINDS = {"towers": "tower", "cells": "cell"}
 SAMPLE_CELLS = 5
@@ -53,7 +53,7 @@ def clusters(context: dg.AssetExecutionContext) -> Made:
     store = context.resources.store
     request = release_request(context.resources.settings, store, context.partition_key)
     drawn = context.resources.measurements.stored(request, TOTALS).values if SCHEME.clustered else {}
-    labels = SCHEME.clusters(SCHEME.plan(context.resources.settings), drawn, places(store))
+    labels = SCHEME.clusters(request.doors, drawn, read_places(store))
     table = place_ids(store).with_columns(cluster=pl.Series(labels))
     return Made(table, facts={"clusters": int(labels.max()) + 1})
 
@@ -71,12 +71,12 @@ def clusters(context: dg.AssetExecutionContext) -> Made:
 def smoothed_series(context: dg.AssetExecutionContext, noisy_totals: pl.DataFrame, noisy_series: pl.DataFrame) -> Made:
     """What the noisy numbers say of each cell: denoised, non-negative, scaled to the noisy totals, mapped to cells."""
     settings, store = context.resources.settings, context.resources.store
-    where = places(store)
+    request, where = release_request(settings, store, context.partition_key), read_places(store)
     estimate = SCHEME.estimate(
         settings,
-        SCHEME.plan(settings),
+        request.doors,
         totals_from(noisy_totals),
-        cluster_labels(store, release_request(settings, store, context.partition_key)),
+        cluster_labels(store, request),
         series_from(noisy_series),
         where,
     )
@@ -183,18 +183,6 @@ def density_report(context: dg.AssetExecutionContext, density: pl.DataFrame) -> 
     write_durably(file, page.encode())
     table = pl.DataFrame({"file": [file.name], "bytes": [file.stat().st_size]})
     return Made(table, facts={"page": dg.MetadataValue.path(str(file))})
-
-
-def places(store: Store) -> Places:
-    """The public geography of the city."""
-    towers, cells, shapes = (store.read_public(table) for table in ("towers", "cells", "tower_cells"))
-    return Places(
-        pieces=overlaps_from(store.read_public("overlaps"), towers, cells),
-        cover=cover_from(store.read_public("cover"), towers, cells),
-        tower_xy=towers_from(towers).xy,
-        tower_shapes=polygons(shapes),
-        cell_shapes=polygons(cells),
-    )
 
 
 def place_ids(store: Store) -> pl.DataFrame:

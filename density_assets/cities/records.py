@@ -14,6 +14,7 @@ from pathlib import Path
 import duckdb
 
 from density_assets.errors import BadInput, missing_column
+from density_assets.sql_names import literal, quoted
 
 INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 
@@ -125,11 +126,11 @@ def _read_csv(
         if column not in columns:
             # The first line is not quoted here: without a header it would be somebody's record.
             raise BadInput(f"{files[0].name}: {key} must name a column of the file, {column!r} is not in line 1")
-    described = ", ".join(f"{_literal(column)}: 'VARCHAR'" for column in columns)
-    options = f"header = true, auto_detect = false, delim = {_literal(delimiter)}, quote = '', escape = ''"
+    described = ", ".join(f"{literal(column)}: 'VARCHAR'" for column in columns)
+    options = f"header = true, auto_detect = false, delim = {literal(delimiter)}, quote = '', escape = ''"
     query = f"from read_csv($files, {options}, columns = {{{described}}}, store_rejects = true)"
     raw = connection.sql(query, params={"files": [str(file) for file in files]})
-    return raw.project(", ".join(f"{_unquoted(column)} as {_quoted(column)}" for column in wanted.values()))
+    return raw.project(", ".join(f"{_unquoted(column)} as {quoted(column)}" for column in wanted.values()))
 
 
 def _suffix(file: Path) -> str:
@@ -150,7 +151,7 @@ def _fields(line: str, delimiter: str) -> list[str]:
 
 
 def _unquoted(column: str) -> str:
-    value = _quoted(column)
+    value = quoted(column)
     return (
         f"case when length({value}) > 1 and starts_with({value}, '\"') and ends_with({value}, '\"') "
         f"then substr({value}, 2, length({value}) - 2) else {value} end"
@@ -159,17 +160,17 @@ def _unquoted(column: str) -> str:
 
 def _user_expression(column: str, kind: str, file: Path) -> str:
     if kind in INTEGERS:
-        return f"cast({_quoted(column)} as bigint)"
+        return f"cast({quoted(column)} as bigint)"
     if kind not in ("VARCHAR", "UBIGINT", "HUGEINT", "UHUGEINT", "UUID"):
         raise BadInput(f"user identifiers must be integers or text, column {column!r} of {file} is {kind}")
-    return f"cast({_quoted(column)} as varchar)"
+    return f"cast({quoted(column)} as varchar)"
 
 
 def _tower_expression(column: str, kind: str) -> str:
     """As text; whole numbers that were stored as floats lose their point."""
     if kind in ("DOUBLE", "FLOAT"):
-        return f"cast(try_cast({_quoted(column)} as bigint) as varchar)"
-    return f"cast({_quoted(column)} as varchar)"
+        return f"cast(try_cast({quoted(column)} as bigint) as varchar)"
+    return f"cast({quoted(column)} as varchar)"
 
 
 def _time_expressions(column: str, kind: str, file: Path) -> tuple[str, str]:
@@ -178,13 +179,5 @@ def _time_expressions(column: str, kind: str, file: Path) -> tuple[str, str]:
     if kind not in MOMENT.keys() | WALL_CLOCK.keys():
         raise BadInput(f"times must be timestamps, text or seconds since 1970, column {column!r} of {file} is {kind}")
     nothing = "cast(null as double)"
-    time = _quoted(column)
+    time = quoted(column)
     return MOMENT.get(kind, nothing).format(time=time), WALL_CLOCK.get(kind, nothing).format(time=time)
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

@@ -52,19 +52,14 @@ class Gaussian(Event):
 
 
 @dataclass(frozen=True)
-class Laplace(Event):
-    """Laplace noise of parameter `scale` on a query with L1 sensitivity `sensitivity`."""
+class _LaplaceNoise(Event):
+    """Laplace noise of parameter `scale`; what `sensitivity` bounds is said by the kinds, and so is the cost."""
 
-    kind: ClassVar[str] = "laplace"
     scale: float
     sensitivity: float
 
     def __post_init__(self) -> None:
         _positive(scale=self.scale, sensitivity=self.sensitivity)
-
-    @property
-    def dp_event(self) -> dpa.DpEvent:
-        return dpa.LaplaceDpEvent(self.scale / self.sensitivity)
 
     @property
     def standard_deviation(self) -> float:
@@ -72,7 +67,18 @@ class Laplace(Event):
 
 
 @dataclass(frozen=True)
-class LaplaceVector(Event):
+class Laplace(_LaplaceNoise):
+    """Laplace noise of parameter `scale` on a query with L1 sensitivity `sensitivity`."""
+
+    kind: ClassVar[str] = "laplace"
+
+    @property
+    def dp_event(self) -> dpa.DpEvent:
+        return dpa.LaplaceDpEvent(self.scale / self.sensitivity)
+
+
+@dataclass(frozen=True)
+class LaplaceVector(_LaplaceNoise):
     """Laplace noise of parameter `scale` on values whose changes d have sqrt(Σ d²) of at most `sensitivity`.
 
     Each value is (d/scale)-DP, hence (d/scale)²/2-zCDP (Bun & Steinke 2016, prop. 1.4); squares add up to
@@ -80,19 +86,10 @@ class LaplaceVector(Event):
     """
 
     kind: ClassVar[str] = "laplace_vector"
-    scale: float
-    sensitivity: float
-
-    def __post_init__(self) -> None:
-        _positive(scale=self.scale, sensitivity=self.sensitivity)
 
     @property
     def dp_event(self) -> dpa.DpEvent:
         return dpa.ZCDpEvent((self.sensitivity / self.scale) ** 2 / 2)
-
-    @property
-    def standard_deviation(self) -> float:
-        return math.sqrt(2) * self.scale
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from density_assets import series
-from density_assets.cities.tables import cells_from, cover_from, overlaps_from, polygons, towers_from
+from density_assets.cities.tables import cells_from
 from density_assets.errors import BadInput
 from density_assets.geometry.places import Places
 from density_assets.schemes.scheme import Counts, Scheme
 from density_assets.settings import Settings
+from resources.geography import read_places
 from resources.store import Store
 
 
@@ -48,16 +49,8 @@ def load_week(settings: Settings, store: Store, week: date) -> Week:
         )
     if not store.week_file("visit_total", week).exists():
         raise BadInput(f"the week of {week} of {settings.city.name} must be materialised first: make release")
-    public = {table: store.read_public(table) for table in ("towers", "cells", "tower_cells", "overlaps", "cover")}
-    towers, cells = public["towers"], public["cells"]
+    towers, cells, places = store.read_public("towers"), store.read_public("cells"), read_places(store)
     counted = store.read_week("tower_series", week)
-    places = Places(
-        pieces=overlaps_from(public["overlaps"], towers, cells),
-        cover=cover_from(public["cover"], towers, cells),
-        tower_xy=towers_from(towers).xy,
-        tower_shapes=polygons(public["tower_cells"]),
-        cell_shapes=polygons(cells),
-    )
     original = series.matrix(counted, towers["tower_id"], "original").astype(np.float64)
     return Week(
         places=places,

@@ -39,7 +39,7 @@ class Point:
 
     def settings(self) -> Settings:
         """The settings that ask for it; everything else as by default."""
-        scheme = SchemeSettings(name=self.scheme, calibration=self.calibration, improved=self.improved)  # type: ignore[arg-type]  # names
+        scheme = SchemeSettings(name=self.scheme, calibration=self.calibration, improved=self.improved)  # type: ignore[arg-type]  # validated
         return Settings(privacy=PrivacySettings(epsilon=self.epsilon), scheme=scheme)
 
 
