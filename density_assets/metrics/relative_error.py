@@ -37,6 +37,16 @@ def mre_per_cell(true: NDArray[Any], estimate: NDArray[Any], gamma_share: float 
     return means
 
 
+def mre_per_hour(true: NDArray[Any], estimate: NDArray[Any]) -> Floats:
+    """Mean relative error of each hour over the cells that have one, with the γ of `mre_per_cell`; 0 if none has."""
+    gamma = GAMMA_SHARE * np.asarray(true, np.float64).sum(axis=1, keepdims=True)
+    seen = gamma[:, 0] > 0
+    if not seen.any():
+        return np.zeros(np.shape(true)[1])
+    means: Floats = relative_errors(true[seen], estimate[seen], gamma[seen]).mean(axis=0)
+    return means
+
+
 def mre(true: NDArray[Any], estimate: NDArray[Any]) -> float:
     """MRE of Acs & Castelluccia 2014: the mean over the cells that have one; nan if none has."""
     return mean_where_defined(mre_per_cell(true, estimate))

@@ -122,7 +122,95 @@ class Selection(Event):
         return dpa.ZCDpEvent(self.rho)
 
 
-_KINDS: dict[str, type[Event]] = {kind.kind: kind for kind in (Gaussian, Laplace, LaplaceVector, Selection)}
+@dataclass(frozen=True)
+class WindowSelection(Selection):
+    """Windows of several days drawn by their utility with this `weight` (λ of `moving/windows.py`).
+
+    The same people are there every day: with scores that one user moves by at most d each day, `sensitivity` is
+    sqrt(days)·d.
+    """
+
+    kind: ClassVar[str] = "window_selection"
+    weight: float
+
+
+@dataclass(frozen=True)
+class SparseVector(Event):
+    """Streams of histograms, of which at most `releases` each are drawn afresh: when a noisy comparison says so.
+
+    One user changes a histogram by at most `sensitivity` (L1), and its distance from anything already released by at
+    most `distance`. A run of comparisons up to the next fresh histogram adds Laplace noise of 2·distance/epsilon to
+    the threshold and of 4·distance/epsilon to each distance, which is epsilon-DP however long it is (Dwork & Roth
+    2014, Thm 3.23: the factor 2 is what the sparse vector needs); a fresh histogram with Laplace noise of parameter
+    `scale` is (sensitivity/scale)-DP. A step is one of each. What a stream has not used when its last histogram
+    comes is spent there, so a stream costs `releases` steps, whatever happens.
+
+    change: the public threshold, in units of the distance that noise alone puts between a release and the truth.
+    pure: whether steps are added up in pure DP, as published, or in zCDP (Bun & Steinke 2016, prop. 1.4).
+    """
+
+    kind: ClassVar[str] = "sparse_vector"
+    epsilon: float
+    scale: float
+    sensitivity: float
+    releases: int
+    distance: float = 1.0
+    streams: int = 1
+    change: float = 0.0
+    pure: bool = False
+
+    def __post_init__(self) -> None:
+        _positive(epsilon=self.epsilon, scale=self.scale, sensitivity=self.sensitivity, distance=self.distance)
+        _positive(releases=self.releases, streams=self.streams)
+
+    @property
+    def pure_epsilon(self) -> float:
+        """What all streams cost together, in pure DP."""
+        return self.streams * self.releases * (self.epsilon + self.sensitivity / self.scale)
+
+    @property
+    def rho(self) -> float:
+        """What all streams cost together, in zCDP."""
+        if self.pure:
+            return self.pure_epsilon**2 / 2
+        return self.streams * self.releases * (self.epsilon**2 + (self.sensitivity / self.scale) ** 2) / 2
+
+    @property
+    def threshold_noise(self) -> Laplace:
+        """On the threshold, once per run."""
+        return Laplace(self.query, 2 * self.distance / self.epsilon, self.distance)
+
+    @property
+    def distance_noise(self) -> Laplace:
+        """On each distance that is compared."""
+        return Laplace(self.query, 4 * self.distance / self.epsilon, self.distance)
+
+    @property
+    def release_noise(self) -> Laplace:
+        """On each fresh histogram but the last of a stream."""
+        return Laplace(self.query, self.scale, self.sensitivity)
+
+    def last_noise(self, done: int) -> Laplace:
+        """On the last histogram, after `done` steps: it spends all steps that are left, and they may not be none."""
+        left = self.releases - done
+        if left < 1:
+            raise ValueError(f"a stream has {self.releases} steps, got {done} done: nothing is left to spend")
+        ratio = self.sensitivity / self.scale
+        epsilon = left * (self.epsilon + ratio) if self.pure else math.sqrt(left) * math.hypot(self.epsilon, ratio)
+        return Laplace(self.query, self.sensitivity / epsilon, self.sensitivity)
+
+    @property
+    def standard_deviation(self) -> float:
+        return math.sqrt(2) * self.scale
+
+    @property
+    def dp_event(self) -> dpa.DpEvent:
+        return dpa.ZCDpEvent(self.rho)
+
+
+_KINDS: dict[str, type[Event]] = {
+    kind.kind: kind for kind in (Gaussian, Laplace, LaplaceVector, Selection, WindowSelection, SparseVector)
+}
 
 
 def to_record(event: Event) -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""Attacks on released aggregates: was a person among those who were counted?"""
