@@ -1,0 +1,102 @@
+"""The attack: learn to tell aggregates with the victim from those without, and say how well it works.
+
+Pyrgelis et al., §3.1: principal components of the aggregates, then logistic regression; before them, the same group
+regressed on seven statistics of each series. The score is the area under the ROC curve (AUC): 0.5 is guessing.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+Floats = NDArray[Any]
+Holds = NDArray[np.bool_]
+How = Literal["pca", "features"]
+
+
+@dataclass(frozen=True)
+class Components:
+    """Principal components of training aggregates. directions: one row each, of norm 1. variance: along each."""
+
+    mean: Floats
+    directions: Floats
+    variance: Floats
+
+    def of(self, aggregates: Floats) -> Floats:
+        """Aggregates, one per row, in coordinates of the components."""
+        return np.asarray((aggregates - self.mean) @ self.directions.T)
+
+
+def principal_components(aggregates: Floats, most: int | None = None) -> Components:
+    """Exact components of few rows with many columns, from the products of rows; none where nothing varies.
+
+    most: how many of the largest; all by default. The victim's own direction is one of the small ones: with 20 of 300
+    the attack lost half of its advantage on generated cities.
+    """
+    mean = aggregates.mean(axis=0, dtype=np.float64).astype(aggregates.dtype)
+    centred = aggregates - mean
+    squares, left = np.linalg.eigh((centred @ centred.T).astype(np.float64))
+    order = np.argsort(-squares)[:most]
+    order = order[squares[order] > max(squares.max(initial=0.0), 1.0) * 1e-6]
+    directions = (left[:, order] / np.sqrt(squares[order])).T.astype(aggregates.dtype) @ centred
+    return Components(mean, directions, squares[order] / max(len(aggregates) - 1, 1))
+
+
+def statistics(aggregates: Floats) -> Floats:
+    """Mean, median, maximum, minimum, variance, deviation and sum of each series: (groups, rois, hours) to rows."""
+    found = (
+        aggregates.mean(axis=2),
+        np.median(aggregates, axis=2),
+        aggregates.max(axis=2),
+        aggregates.min(axis=2),
+        aggregates.var(axis=2),
+        aggregates.std(axis=2),
+        aggregates.sum(axis=2),
+    )
+    return np.concatenate(found, axis=1)
+
+
+def attacked(training: Floats, holds: Holds, challenge: Floats, truth: Holds, how: How = "pca") -> float:
+    """AUC of the attack on the challenge; aggregates are (groups, rois, hours)."""
+    if how == "features":
+        seen, asked = statistics(training), statistics(challenge)
+    else:
+        components = principal_components(training.reshape(len(training), -1))
+        seen, asked = (
+            components.of(training.reshape(len(training), -1)),
+            components.of(challenge.reshape(len(truth), -1)),
+        )
+    if seen.shape[1] == 0:  # every aggregate is the same: nothing to learn
+        return 0.5
+    return auc(truth, classifier().fit(seen, holds).decision_function(asked))
+
+
+def classifier() -> Any:
+    """Logistic regression on standardised columns."""
+    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1_000))
+
+
+def auc(truth: Holds, score: Floats) -> float:
+    """Chance that a group with the victim scores above one without; ties count half."""
+    return float(roc_auc_score(truth, score))
+
+
+def privacy_loss(score: float) -> float:
+    """What the attack adds to guessing."""
+    return score - 0.5
+
+
+def privacy_gain(undefended: float, defended: float) -> float:
+    """The part of the adversary's advantage that a defense takes away (Pyrgelis et al., eq. 1).
+
+    (AUC − AUC') / (AUC − 0.5) if AUC > AUC' ≥ 0.5; an AUC' below 0.5 is no better than chance: 1; a defense that does
+    not lower the AUC gains nothing: 0. Without an advantage to begin with there is nothing to gain: 0.
+    """
+    if undefended <= 0.5 or defended >= undefended:
+        return 0.0
+    return 1.0 if defended < 0.5 else (undefended - defended) / (undefended - 0.5)

@@ -1,0 +1,129 @@
+"""How files of traces are to be read and attacked: `traces.toml` beside them, or the defaults of the publication.
+
+Two data sets were published on (Pyrgelis et al., §2.1 and §4.1): cabs of San Francisco (GPS points) and cards of the
+London underground (tap events). Their constants are the defaults of these kinds; a third kind are the tables `visits`
+of this software.
+"""
+
+import tomllib
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+from zoneinfo import available_timezones
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from density_assets.errors import BadInput, nearest
+
+Share = Annotated[float, Field(gt=0, le=1)]
+Count = Annotated[int, Field(ge=1)]
+Prior = Literal["subset_of_locations", "same_groups", "different_groups"]
+FILE = "traces.toml"
+
+
+class Recipe(BaseModel):
+    """Where, when and whom to attack.
+
+    south, north, west, east, rows, columns: the box of GPS points and the grid it is cut into.
+    utc_offset: hours to add to UTC; without it the clocks of `timezone`.
+    first_week, weeks: the Monday the traces start with, and how many weeks are used.
+    user, time, lat, lon, station: columns of CSV and Parquet files.
+    known_share, known_group: α and m of the prior subset_of_locations. past_groups, past_group: β and m of the others.
+    defended_prior, defended_share, defended_group: the setting in which defenses are tried.
+    small_epsilon, small_count: epsilon' of PSC and SPSC, k of SPSC. fourier_coefficients: l of FPA and SFPA.
+    samples: aggregates per victim where the prior does not fix their number.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: Literal["gps", "taps", "visits"] = "gps"
+    first_week: date = date(2008, 5, 19)
+    weeks: Count = 3
+    utc_offset: float | None = -7.0
+    timezone: str | None = None
+    south: float = 37.74
+    north: float = 37.82
+    west: float = -122.47
+    east: float = -122.37
+    rows: Count = 10
+    columns: Count = 10
+    user: str = "cab"
+    time: str = "unixtime"
+    lat: str = "lat"
+    lon: str = "lon"
+    station: str = "station"
+    known_share: Share = 0.2
+    known_group: Count = 100
+    past_groups: Count = 800
+    past_group: Count = 500
+    defended_prior: Prior = "subset_of_locations"
+    defended_share: Share = 0.5
+    defended_group: Count = 250
+    small_epsilon: float = Field(default=0.1, gt=0)
+    small_count: Count = 20
+    fourier_coefficients: Count = 12
+    samples: Annotated[int, Field(ge=20)] = 2_000
+
+    @model_validator(mode="after")
+    def _makes_sense(self) -> Self:
+        if self.first_week.weekday() != 0:
+            raise ValueError(f"first_week must be a Monday, got {self.first_week:%A %Y-%m-%d}")
+        if not (self.south < self.north and self.west < self.east):
+            raise ValueError("the box must have south < north and west < east")
+        if (self.utc_offset is None) == (self.timezone is None):
+            raise ValueError("give either utc_offset (hours) or timezone (an IANA name)")
+        if self.timezone is not None and self.timezone not in available_timezones():
+            raise ValueError(
+                f"timezone must be an IANA name, got {self.timezone!r}{nearest(self.timezone, available_timezones())}"
+            )
+        return self
+
+    @property
+    def defended_week(self) -> int:
+        """The week defenses are measured on: the first where the adversary knows that week, else the last (§4.1)."""
+        return 0 if self.defended_prior == "subset_of_locations" else self.weeks - 1
+
+
+SAN_FRANCISCO: dict[str, Any] = {}
+LONDON: dict[str, Any] = {
+    "first_week": date(2010, 3, 1),
+    "weeks": 4,
+    "utc_offset": None,
+    "timezone": "Europe/London",
+    "user": "user",
+    "time": "time",
+    "known_share": 0.11,
+    "known_group": 1_000,
+    "past_groups": 500,
+    "past_group": 9_500,
+    "defended_prior": "same_groups",
+    "defended_group": 9_500,
+    "small_epsilon": 1.0,
+    "small_count": 5,
+    "fourier_coefficients": 20,
+}
+DEFAULTS: dict[str, dict[str, Any]] = {"gps": SAN_FRANCISCO, "taps": LONDON, "visits": {"weeks": 1}}
+
+
+def read_recipe(data: Path) -> Recipe:
+    """The recipe beside the data; without one, the cabs of San Francisco."""
+    file = (data if data.is_dir() else data.parent) / FILE
+    try:
+        given = tomllib.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise BadInput(f"{file} must be readable TOML: {error}") from None
+    defaults = DEFAULTS.get(str(given.get("kind", "gps")), {})
+    if "timezone" in given or "utc_offset" in given:
+        defaults = {**defaults, "timezone": None, "utc_offset": None}
+    try:
+        return Recipe(**{**defaults, **given})
+    except ValidationError as error:
+        raise BadInput(f"{file}: " + "; ".join(_readable(e) for e in error.errors())) from None
+
+
+def _readable(error: Any) -> str:
+    where = ".".join(str(part) for part in error["loc"])
+    if error["type"] == "extra_forbidden":
+        return f"unknown key {where}{nearest(where, Recipe.model_fields)}"
+    what = str(error["msg"]).removeprefix("Value error, ")
+    return f"{where}: {what}" if where else what

@@ -1,0 +1,122 @@
+"""Files of traces, good lines and bad: who was where in which local hour."""
+
+from datetime import UTC, datetime
+
+import polars as pl
+import pytest
+
+from density_assets.errors import BadInput
+from density_assets.traces.files import read_traces
+from density_assets.traces.recipe import read_recipe
+
+MONDAY_8 = int(datetime(2008, 5, 19, 15, 30, tzinfo=UTC).timestamp())  # 08:30 in San Francisco
+SUNDAY = MONDAY_8 - 24 * 3600  # the day before the three weeks
+# The box is cut in cells of 0.008° x 0.01°: this point lies in row 1 from the south, column 6 from the west.
+HERE = "37.7501 -122.4099"
+
+
+def points(reading):
+    traces = reading.traces
+    return {(str(traces.users[u]), int(roi), int(hour)) for u, roi, hour in zip(*traces.points(), strict=True)}
+
+
+def read(data):
+    return read_traces(data, read_recipe(data))
+
+
+def test_one_file_per_cab(tmp_path):
+    (tmp_path / "new_abboip.txt").write_text(
+        f"{HERE} 0 {MONDAY_8}\n{HERE} 1 {MONDAY_8 + 60}\n37.7501 -122.4099 0\nnot a point at all\n\n"
+        f"37.9 -122.4 0 {MONDAY_8}\n{HERE} 0 {SUNDAY}\n{HERE} 0 {MONDAY_8 + 3600}\r\n"
+    )
+    (tmp_path / "new_x-1.txt").write_bytes(
+        f"{HERE} 0 {MONDAY_8 + 503 * 3600 - 8 * 3600}\n\xff\xfe 1 2 3\n".encode("latin1")
+    )
+    (tmp_path / "_cabs.txt").write_text("a list that is no trace\n")
+    reading = read(tmp_path)
+    assert points(reading) == {("abboip", 16, 8), ("abboip", 16, 9), ("x-1", 16, 503)}
+    assert {k: v for k, v in reading.left_out.items() if k != "unreadable"} == {
+        "outside the box": 1,
+        "outside the weeks": 1,
+    }
+    assert reading.left_out["unreadable"] >= 2
+    assert reading.traces.grid == (10, 10)
+    assert reading.traces.matrix.shape == (2, 100 * 504)
+
+
+def test_one_combined_file(tmp_path):
+    file = tmp_path / "cabs.txt"
+    file.write_text(
+        f"7 {HERE} {MONDAY_8}\n8 37.7401\t-122.4699 {MONDAY_8}\n9 37.75 {MONDAY_8}\n7 x -122.4 {MONDAY_8}\n"
+    )
+    reading = read(file)
+    assert points(reading) == {("7", 16, 8), ("8", 0, 8)}
+    assert reading.left_out == {"unreadable": 2}
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_named_columns(tmp_path, ending):
+    table = pl.DataFrame(
+        {
+            "who": ["a", "b", None],
+            "y": [37.7501] * 3,
+            "x": [-122.4099] * 3,
+            "when": [MONDAY_8, MONDAY_8 + 7200, MONDAY_8],
+        }
+    )
+    getattr(table, f"write_{ending}")(tmp_path / f"gps.{ending}")
+    (tmp_path / "traces.toml").write_text('user = "who"\nlat = "y"\nlon = "x"\ntime = "when"\nweeks = 1\n')
+    reading = read(tmp_path)
+    assert points(reading) == {("a", 16, 8), ("b", 16, 10)}
+    assert reading.left_out == {"unreadable": 1}
+    (tmp_path / "traces.toml").write_text('user = "whom"\n')
+    with pytest.raises(BadInput, match="did you mean 'who'"):
+        read(tmp_path)
+
+
+def test_taps_on_the_clocks_of_a_zone(tmp_path):
+    # London changes its clocks on 28 March 2010 at 01:00 UTC, the last Sunday of the four weeks.
+    (tmp_path / "taps.csv").write_text(
+        "user,station,time\na,Bank,2010-03-01 08:10:00\na,Bank,2010-03-01T08:59:00Z\nb,Angel,2010-03-28T01:30:00Z\n"
+        "b,Angel,yesterday\nc,Bank,2010-03-29 00:00:00\n,Bank,2010-03-01 08:10:00\n"
+    )
+    (tmp_path / "traces.toml").write_text('kind = "taps"\n')
+    reading = read(tmp_path)
+    assert points(reading) == {("a", 1, 8), ("b", 0, 27 * 24 + 2)}
+    assert reading.left_out["outside the weeks"] == 1
+    assert reading.traces.grid is None
+
+
+def test_our_own_tables_of_visits(tmp_path):
+    for week, hour in (("2007-09-10", 5), ("2007-09-17", 6)):
+        table = pl.DataFrame({"week": [week] * 2, "user_id": [1, 2], "hour": [hour, 167], "tower_id": [30, 4]})
+        table.with_columns(pl.col("week").str.to_date()).write_parquet(tmp_path / f"{week}.parquet")
+    (tmp_path / "traces.toml").write_text('kind = "visits"\nweeks = 2\n')
+    assert points(read(tmp_path)) == {("1", 0, 5), ("2", 1, 167), ("1", 0, 174), ("2", 1, 335)}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("nord = 3.0", "unknown key nord; did you mean 'north'"),
+        ("first_week = 2008-05-20", "Monday"),
+        ("south = 40.0", "south < north"),
+        ('timezone = "Mars"', "IANA"),
+        ("weeks =", "readable TOML"),
+    ],
+)
+def test_a_recipe_that_makes_no_sense_is_refused(tmp_path, text, message):
+    (tmp_path / "traces.toml").write_text(text)
+    with pytest.raises(BadInput, match=message):
+        read_recipe(tmp_path)
+
+
+def test_data_without_a_usable_point_is_refused(tmp_path):
+    (tmp_path / "cabs.txt").write_text(f"7 {HERE} {SUNDAY}\n")
+    with pytest.raises(BadInput, match="no record lies in the box"):
+        read(tmp_path / "cabs.txt")
+    with pytest.raises(BadInput, match="is not there"):
+        read(tmp_path / "elsewhere.txt")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(BadInput, match="must hold GPS points"):
+        read(tmp_path / "empty")
