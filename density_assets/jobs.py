@@ -1,13 +1,78 @@
 """Jobs: what is run together."""
 
+from collections.abc import Sequence
+
 import dagster as dg
 
+from density_assets.assets.zones import GROUPS, STUDY_GROUPS, Zone
+from density_assets.calendar import parse_week
+from density_assets.errors import BadInput
 from density_assets.partitions import WEEKS
+from resources.retention import purge
 
 weekly_release = dg.define_asset_job(
     "weekly_release",
-    selection=dg.AssetSelection.all(),
+    selection=dg.AssetSelection.all() - dg.AssetSelection.groups(*STUDY_GROUPS.values()),
     partitions_def=WEEKS,
     config={"loggers": {"console": {}}},
     description="One week of the city, from its records to everything derived from them.",
 )
+
+rebuild_release = dg.define_asset_job(
+    "rebuild_release",
+    selection=dg.AssetSelection.groups(GROUPS[Zone.PUBLIC], GROUPS[Zone.MECHANISM], GROUPS[Zone.RELEASE]),
+    partitions_def=WEEKS,
+    config={"loggers": {"console": {}}},
+    description="Tables and files of a released week, made again from its stored draws: no records, no charge.",
+)
+
+audit_job = dg.define_asset_job(
+    "audit",
+    selection=dg.AssetSelection.assets("ledger", "audit_page"),
+    config={"loggers": {"console": {}}},
+    description="The ledger's table and the auditor's page, from what is there: nothing is drawn or charged.",
+)
+
+
+class Purge(dg.Config):
+    """Which week to erase; `confirm` repeats it, because nothing brings it back."""
+
+    week: str
+    confirm: str = ""
+    force: bool = False
+
+
+def purge_job(assets: Sequence[dg.AssetsDefinition]) -> dg.JobDefinition:
+    """The job that erases a week; it leaves a note in the history of every asset it touches."""
+    erased = [
+        spec.key
+        for asset in assets
+        for spec in asset.specs
+        if spec.metadata.get("zone") in ("confidential", "evaluation") and spec.partitions_def
+    ]
+
+    @dg.op(required_resource_keys={"settings", "store", "ledger"})
+    def erase(context: dg.OpExecutionContext, config: Purge) -> None:
+        """Erase the confidential zone of a week."""
+        week, settings = parse_week(config.week), context.resources.settings
+        if config.confirm != config.week:
+            raise BadInput(f"erasing is for good: confirm must repeat the week {config.week}, got {config.confirm!r}")
+        purge(
+            context.resources.store,
+            context.resources.ledger,
+            week,
+            settings.revision_of(str(week)),
+            force=config.force,
+        )
+        for key in erased:
+            context.log_event(dg.AssetObservation(key, partition=str(week), description="erased"))
+        context.log.info(f"the confidential zone of the week of {week} is erased; what is released stays")
+        if settings.city.visits:
+            own = settings.path(settings.city.visits.replace("{week}", str(week)))
+            context.log.info(f"your own files are yours to erase: {own}")
+
+    @dg.job(name="purge_week", description="Erase the confidential zone of a week that is released.")
+    def purge_week() -> None:
+        erase()
+
+    return purge_week

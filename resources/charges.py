@@ -72,6 +72,19 @@ def charged_events(rows: Sequence[Row], population: str, year: str) -> list[Even
     ]
 
 
+def price(rows: Sequence[Row], charged: Sequence[Charge], budget: Budget) -> str:
+    """What charges that the ledger holds already cost, in one line; known from settings alone."""
+    population, week, revision = charged[0].population, charged[0].week, charged[0].revision
+    asked = [event for charge in charged for event in charge.events]
+    year = charged_events(rows, population, week[:4])
+    alone, spent = cost_of([], asked, 1, budget.delta), cost_of(year, [], 0, budget.delta)
+    left = budget.epsilon - spent
+    return (
+        f"revision {revision} of the week of {week} costs epsilon {alone:.3f} alone, at delta {budget.delta:g}; "
+        f"{population}: {spent:.3f} of {budget.epsilon:g} are spent in {week[:4]}, {left:.3f} are left"
+    )
+
+
 def refuse_over_budget(rows: Sequence[Row], due: Sequence[Charge], budget: Budget) -> None:
     """Raise if charges would pass the budget of their population and year."""
     population, year = due[0].population, due[0].week[:4]

@@ -22,22 +22,17 @@ class _StepLines(logging.Handler):
         message = meta.get("orig_message") or record.getMessage()
         if kind == "STEP_START":
             self._started[step] = time.monotonic()
-            self._say(f"  … {step}")
+            say(f"  … {step}")
         elif kind == "STEP_SUCCESS":
-            self._say(f"  ✓ {step:<22} {time.monotonic() - self._started[step]:6.1f} s\n")
+            say(f"  ✓ {step:<22} {time.monotonic() - self._started[step]:6.1f} s\n")
+        elif event is not None and kind == "ASSET_CHECK_EVALUATION":
+            found = event.asset_check_evaluation_data
+            if not found.passed:
+                say(f"  ! {found.asset_key.to_user_string()}: {found.check_name}: {found.description}\n")
         elif kind == "STEP_FAILURE":
-            self._say(f"  ✗ {step}\n")
+            say(f"  ✗ {step}\n")
         elif event is None and record.levelno >= logging.INFO and not message.startswith("Dependencies for step"):
-            self._say(f"  ! {message}\n" if record.levelno >= logging.WARNING else f"  … {message}")
-
-    @staticmethod
-    def _say(line: str) -> None:
-        """Progress overwrites itself on a terminal and is a line of its own elsewhere."""
-        if sys.stderr.isatty():
-            sys.stderr.write(f"\r\033[K{line}")
-        else:
-            sys.stderr.write(line.rstrip("\n") + "\n")
-        sys.stderr.flush()
+            say(f"  ! {message}\n" if record.levelno >= logging.WARNING else f"  … {message}")
 
 
 @dg.logger
@@ -48,3 +43,12 @@ def console(_: dg.InitLoggerContext) -> logging.Logger:
     logger.handlers = [_StepLines()]
     logger.propagate = False
     return logger
+
+
+def say(line: str) -> None:
+    """Progress overwrites itself on a terminal and is a line of its own elsewhere."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\033[K{line}")
+    else:
+        sys.stderr.write(line.rstrip("\n") + "\n")
+    sys.stderr.flush()

@@ -6,6 +6,7 @@ of users is a range of keys, and Parquet statistics let each bucket read its own
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -19,9 +20,11 @@ from duckdb import ColumnExpression, ConstantExpression
 from density_assets.calendar import HOURS
 from density_assets.settings import EngineSettings
 from resources.models import Model, model
+from resources.spill import spill_folder
 from resources.store import Store, private_files
 
 PER_USER = ("visits", "truncated_visits")  # tables with a row per visit, sorted by user_key
+PARTS_IN_MEMORY = 8  # records grow when they are read and sorted; so many parts of files would fit
 KEYS = 2_147_483_579  # user keys are below this prime, see truncated_visits.sql
 
 Report = Callable[[str], None]
@@ -33,25 +36,40 @@ class SqlEngine:
     def __init__(self, store: Store, settings: EngineSettings) -> None:
         self._store = store
         self._settings = settings
+        self.part_bytes = settings.memory_bytes // PARTS_IN_MEMORY
 
-    def connect(self) -> duckdb.DuckDBPyConnection:
+    @contextmanager
+    def connect(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """A database in memory that spills into the confidential folder only."""
-        connection = duckdb.connect()
-        connection.execute("set threads = $n", {"n": self._settings.threads})
-        connection.execute("set memory_limit = $m", {"m": self._settings.memory})
-        connection.execute("set temp_directory = $d", {"d": str(self._store.confidential / "spill")})
-        connection.execute("set preserve_insertion_order = false")
-        connection.execute("set enable_progress_bar = false")
-        return connection
+        with private_files(), spill_folder(self._store.confidential) as spill, duckdb.connect() as connection:
+            connection.execute("set threads = $n", {"n": self._settings.threads})
+            connection.execute("set memory_limit = $m", {"m": self._settings.memory})
+            connection.execute("set temp_directory = $d", {"d": str(spill)})
+            connection.execute("set preserve_insertion_order = false")
+            connection.execute("set enable_progress_bar = false")
+            yield connection
 
     def materialise(self, name: str, week: date, parameters: dict[str, Any], report: Report) -> None:
         """Replace a week of the table that a model describes."""
         wanted = model(name)
-        with private_files(), self.connect() as connection, self._store.writing_week(name, week) as writer:
+        with self.connect() as connection, self._store.writing_week(name, week) as writer:
             self._offer_small_tables(connection, wanted, week)
             parts = self._parts(connection, wanted, week, parameters, report)
             for rows in [_added_up(wanted, parts)] if wanted.summed else parts:
                 writer.write(rows)
+
+    def counted(
+        self, name: str, week: date, parameters: dict[str, Any], report: Report, by: tuple[str, ...] = ()
+    ) -> pl.DataFrame:
+        """What a model would say, without storing it: its sums, or the number of its rows `by` some columns."""
+        wanted = model(name)
+        with self.connect() as connection:
+            self._offer_small_tables(connection, wanted, week)
+            parts = self._parts(connection, wanted, week, parameters, report)
+            if wanted.summed:
+                return pl.DataFrame(_added_up(wanted, parts))
+            counts = [pl.DataFrame(part.select(by)).group_by(by).len("rows") for part in parts]
+        return pl.concat(counts).group_by(by).agg(pl.col("rows").sum()).sort(by)
 
     def _parts(
         self,
@@ -69,7 +87,7 @@ class SqlEngine:
                 mine = (key > ConstantExpression(above)) & (key <= ConstantExpression(upto))
                 file = str(self._store.current_week(table, week))
                 connection.read_parquet(file).filter(mine).create_view(table, replace=True)
-            yield connection.sql(wanted.sql, params=_used(wanted, parameters)).to_arrow_table()
+            yield _run(connection, wanted, parameters)
             report(f"{wanted.name}: {done / len(ranges):.0%}")
 
     def _offer_small_tables(self, connection: duckdb.DuckDBPyConnection, wanted: Model, week: date) -> None:
@@ -96,6 +114,16 @@ def buckets(file: Path, rows_per_bucket: int) -> list[tuple[int, int]]:
     if len(edges) > 1:
         edges.pop()  # the last range takes what is left
     return list(zip(edges, [*edges[1:], KEYS], strict=True))
+
+
+def _run(connection: duckdb.DuckDBPyConnection, wanted: Model, parameters: dict[str, Any]) -> pa.Table:
+    try:
+        return connection.sql(wanted.sql, params=_used(wanted, parameters)).to_arrow_table()
+    except (duckdb.OutOfMemoryException, duckdb.IOException, duckdb.InterruptException):
+        raise  # these speak of the machine
+    except duckdb.Error as error:
+        # Its message and its cause may quote a record, and everybody who opens the UI reads errors.
+        raise RuntimeError(f"{wanted.name}.sql must run on every record, it gave {type(error).__name__}") from None
 
 
 def _used(wanted: Model, parameters: dict[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,8 @@ is deduplicated and sorted on its own. Staged parts live in the confidential fol
 """
 
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from density_assets.cities.records import no_records, open_records, unreadable_l
 from density_assets.errors import BadInput
 from density_assets.settings import CitySettings
 from resources.engine import KEYS, Report, SqlEngine
+from resources.faults import fault
 from resources.models import model
 from resources.store import Store, private_files
 
@@ -49,25 +51,32 @@ def write_records(
     store: Store, engine: SqlEngine, clock: WeekClock, files: list[Path], city: CitySettings, report: Report
 ) -> dict[str, int]:
     """Store a week of real records; returns how many were rejected, by reason (confidential)."""
-    staging = store.confidential / "staging" / str(clock.week)
-    shutil.rmtree(staging, ignore_errors=True)
-    parts = max(1, sum(file.stat().st_size for file in files) // BYTES_PER_PART)
-    try:
-        with private_files(), engine.connect() as connection:
-            staging.mkdir(parents=True)
-            found = events(connection, store.read_public("antennas"), clock, files, city)
-            staged = _staged(connection, found, staging, parts)
-            report("visits: records read")
-            with store.writing_week("visits", clock.week) as writer:
-                for part in range(parts):
-                    staged.filter(ColumnExpression("part") == ConstantExpression(part)).create_view(
-                        "events", replace=True
-                    )
-                    writer.write(connection.sql(model("visits").sql).to_arrow_table())
-                    report(f"visits: {(part + 1) / parts:.0%}")
-            return _rejections(staged) | _lines(unreadable_lines(connection))
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
+    part_bytes = min(BYTES_PER_PART, engine.part_bytes)
+    parts = max(1, sum(file.stat().st_size for file in files) // part_bytes)
+    with _staging(store, clock.week) as staging, engine.connect() as connection:
+        found = events(connection, store.read_public("antennas"), clock, files, city)
+        staged = _staged(connection, found, staging, parts)
+        report("visits: records read")
+        with store.writing_week("visits", clock.week) as writer:
+            for part in range(parts):
+                staged.filter(ColumnExpression("part") == ConstantExpression(part)).create_view("events", replace=True)
+                writer.write(connection.sql(model("visits").sql).to_arrow_table())
+                report(f"visits: {(part + 1) / parts:.0%}")
+        return _rejections(staged) | _lines(unreadable_lines(connection))
+
+
+@contextmanager
+def _staging(store: Store, week: date) -> Iterator[Path]:
+    """A folder for staged parts that one run uses at a time; what a killed run left in it is removed first."""
+    folder = store.confidential / "staging" / str(week)
+    with store.locked(f"staging-{week}"):
+        shutil.rmtree(folder, ignore_errors=True)
+        try:
+            with private_files():
+                folder.mkdir(parents=True)
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def events(
@@ -101,6 +110,8 @@ def _staged(
     try:
         split.write_parquet(str(staging), partition_by=["part"], overwrite=True)
     except duckdb.Error as error:
+        if said := fault(error, staging.parent):
+            raise said from None
         # Its message and its cause may quote a record.
         raise BadInput(f"visit files must be readable, reading them gave {type(error).__name__}") from None
     if not any(staging.rglob("*.parquet")):

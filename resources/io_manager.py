@@ -6,6 +6,7 @@ from datetime import date
 import dagster as dg
 import polars as pl
 
+from resources.faults import in_clear_words
 from resources.store import Store
 
 CONFIDENTIAL = ("confidential", "evaluation")  # zones whose tables never reach the release database
@@ -24,12 +25,15 @@ class TableIOManager(dg.IOManager):
         if obj is None:
             return
         table, week = context.definition_metadata["table"], _week(context)
-        if week is None:
-            self._store.write_public(table, obj)
-        elif context.definition_metadata["zone"] in CONFIDENTIAL:
-            self._store.write_week(table, week, obj)
-        else:
-            self._store.write_release_week(table, week, obj, self._release_name(str(week)))
+        if week is None and context.definition_metadata["zone"] in CONFIDENTIAL:
+            raise ValueError(f"{table} is confidential, so it must have one file per week: only these can be erased")
+        with in_clear_words(self._store.folder):
+            if week is None:
+                self._store.write_public(table, obj)
+            elif context.definition_metadata["zone"] in CONFIDENTIAL:
+                self._store.write_week(table, week, obj)
+            else:
+                self._store.write_release_week(table, week, obj, self._release_name(str(week)))
 
     def load_input(self, context: dg.InputContext) -> pl.DataFrame:
         """The upstream asset's table, or its week of it."""

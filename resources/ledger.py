@@ -67,8 +67,8 @@ class Ledger:
 
     # --- paying ---------------------------------------------------------------------------------------------
 
-    def reserve(self, charges: Sequence[Charge], budget: Budget, witnesses: frozenset[str]) -> None:
-        """Charge every door of a release that is not paid for yet, all or none.
+    def reserve(self, charges: Sequence[Charge], budget: Budget, witnesses: frozenset[str]) -> list[Charge]:
+        """Charge every door of a release that is not paid for yet, all or none; returns what was charged now.
 
         A charge whose noise may have been drawn already pays for nothing more: its door is charged again.
 
@@ -82,6 +82,7 @@ class Ledger:
                 refuse_over_budget(list(_rows(connection)), due, budget)
             for charge in due:
                 _append_charge(connection, charge)
+            return due
 
     def begin_draw(self, measurement: str, events: tuple[Event, ...]) -> str:
         """Note that the noise of a charge for these very events is about to be drawn; returns the charge's hash.
@@ -162,7 +163,17 @@ class Ledger:
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self.file, timeout=60, isolation_level=None)
-        connection.execute("pragma synchronous = full")
+        try:
+            connection.execute("pragma synchronous = full")
+            connection.execute("select count(*) from sqlite_schema").fetchall()
+        except sqlite3.OperationalError:
+            raise
+        except sqlite3.DatabaseError as problem:
+            connection.close()
+            raise LedgerError(
+                f"the ledger must be a SQLite file, but {self.file} is damaged ({problem}). Nothing may be drawn; move "
+                "it away with its -wal and -shm files and restore a backup"
+            ) from None
         return connection
 
     @contextmanager

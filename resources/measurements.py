@@ -11,6 +11,7 @@ setting or a declared revision is a new key, and a new key is paid for.
 import hashlib
 import io
 import json
+import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -21,9 +22,10 @@ import numpy as np
 from filelock import FileLock
 from numpy.typing import NDArray
 
+from density_assets.errors import BadInput
 from density_assets.privacy.events import Event, to_record
 from density_assets.privacy.noise import Noise
-from resources.charges import Budget, Charge
+from resources.charges import Budget, Charge, price
 from resources.ledger import Ledger
 from resources.store import Store, private_files, write_durably
 
@@ -109,11 +111,13 @@ class Measurements:
         door: str,
         fingerprint: Callable[[], str | None],
         prepare: Callable[[], Callable[[Noise], Values]],
+        say: Callable[[str], None] = lambda _: None,
     ) -> Measurement:
         """The draw of one door: the stored one, or a new one that is paid for first.
 
         fingerprint: keyed fingerprint of the confidential tables the draw reads; none once they are purged.
         prepare: reads and checks those tables and returns the function that draws, before anything is charged.
+        say: told what a new draw costs, before it is drawn.
 
         Guarantees: noise is drawn only after a charge for this very draw is committed, each charge pays for at most
         one draw, and a draw is stored under its key before it is returned.
@@ -127,7 +131,9 @@ class Measurements:
             draw = prepare()
             self._remember_inputs(key, fingerprint())
             missing = [name for name in request.doors if not self._file(request.key(name)).exists()]
-            self._ledger.reserve([request.charge(name) for name in missing], self._budget, self.witnesses())
+            due = self._ledger.reserve([request.charge(name) for name in missing], self._budget, self.witnesses())
+            if due:
+                say(price(self._ledger.rows(), due, self._budget))
             charge = self._ledger.begin_draw(key, request.doors[door])
             values = draw(self._noise)
             self._save(key, Measurement(values, tuple(map(to_record, request.doors[door])), charge))
@@ -135,6 +141,11 @@ class Measurements:
 
     def stored(self, request: ReleaseRequest, door: str) -> Measurement:
         """The draw of a door that was opened before."""
+        if not self._file(request.key(door)).exists():
+            raise BadInput(
+                f"{door} of the week of {request.week} must have been drawn under today's settings, but no such draw "
+                "is stored: materialise it, which is charged"
+            )
         return self._load(request.key(door))
 
     def witnesses(self) -> frozenset[str]:
@@ -186,7 +197,7 @@ class Measurements:
             "found": datetime.now(UTC).isoformat(timespec="seconds"),
             "what": f"the records of the week of {request.week} have changed since {door} was drawn",
             "done": "the stored draw was kept",
-            "to do": "nothing, or declare a new privacy.revision, which is charged",
+            "to do": "nothing, or declare a revision of this week in [revisions], which is charged",
         }
         folder = self._store.confidential / "alerts"
         with private_files():
@@ -200,8 +211,14 @@ def witnesses(home: Path) -> frozenset[str]:
 
 
 def _about(file: Path) -> dict[str, Any]:
-    with np.load(file) as archive:
-        about: dict[str, Any] = json.loads(str(archive["about"]))
+    try:
+        with np.load(file) as archive:
+            about: dict[str, Any] = json.loads(str(archive["about"]))
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise BadInput(
+            f"a stored draw must be whole, but {file} is damaged ({type(error).__name__}). Nothing may be drawn; "
+            "restore it from a backup of the release folder: the same noise is never drawn again"
+        ) from None
     return about
 
 

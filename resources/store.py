@@ -6,12 +6,12 @@ never wait, and erasing a week is unlinking a file. `release/` holds `release.du
 aside and replaced whole. Nothing that a process died over is ever read: it ends in `.partial`.
 """
 
+import glob
 import hashlib
 import hmac
 import json
 import os
 import secrets
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date
@@ -26,10 +26,11 @@ from filelock import FileLock
 
 from density_assets.errors import BadInput
 from density_assets.sql_names import quoted
+from resources.databases import reading, replacing
 from resources.stamps import Stamp, difference, stamp_of
+from resources.week_writer import STAMP, WeekWriter
 
-STAMP = b"density"  # key of the stamp in a file's metadata
-ROW_GROUP = 250_000  # small enough that a bucket of users skips most of the file
+FAULTY = ".faulty"  # beside a week that a check has found wrong
 
 
 class Store:
@@ -53,10 +54,10 @@ class Store:
         return self.confidential / table / f"{week}.parquet"
 
     @contextmanager
-    def writing_week(self, table: str, week: date) -> Iterator["WeekWriter"]:
+    def writing_week(self, table: str, week: date) -> Iterator[WeekWriter]:
         """Write a week of a confidential table piece by piece; it appears whole at the end, or not at all."""
         file = self.week_file(table, week)
-        with private_files(), self._locked(f"{table}-{week}"):
+        with private_files(), self.locked(f"{table}-{week}"):
             file.parent.mkdir(exist_ok=True)
             partial = file.with_suffix(".partial")
             writer = WeekWriter(partial, week, stamp_of(table, self._stamp))
@@ -67,7 +68,8 @@ class Store:
                 raise
             writer.finish()
             os.replace(partial, file)
-            self._refresh_views()
+            file.with_suffix(FAULTY).unlink(missing_ok=True)
+            self.refresh_views()
 
     def write_week(self, table: str, week: date, frame: pl.DataFrame) -> None:
         """Replace a week of a confidential table."""
@@ -81,7 +83,24 @@ class Store:
     def current_week(self, table: str, week: date) -> Path:
         """The file of a week, after a look at what it was made under."""
         file = self.week_file(table, week)
-        metadata = pq.read_schema(file).metadata or {}
+        if not file.exists():
+            why = "its confidential zone was erased" if self.purge_note(week).exists() else "it was never made"
+            raise BadInput(
+                f"{table} of the week of {week} must be there, but {why}: materialise it, with what it comes from; "
+                "what was released needs no records"
+            )
+        if file.with_suffix(FAULTY).exists():
+            raise BadInput(
+                f"{table} of the week of {week} must have passed its checks, one found a fault of the software: "
+                "mend that, then materialise it again"
+            )
+        try:
+            metadata = pq.read_schema(file).metadata or {}
+        except (OSError, pa.ArrowException) as error:
+            raise BadInput(
+                f"{table} of the week of {week} must be whole, reading it gave {type(error).__name__}: "
+                "materialise it again, with what it comes from"
+            ) from None
         made, now = json.loads(metadata.get(STAMP, b"{}")), stamp_of(table, self._stamp)
         if changed := difference(made, now):
             raise BadInput(
@@ -90,15 +109,24 @@ class Store:
             )
         return file
 
+    def refuse_week(self, table: str, week: date) -> None:
+        """Let nobody read a week that is not what its bounds say, until it is made again."""
+        with private_files():
+            self.week_file(table, week).with_suffix(FAULTY).touch()
+
+    def purge_note(self, week: date) -> Path:
+        """Where it says that the confidential zone of a week was erased."""
+        return self.confidential / "purged" / f"{week}.json"
+
     def week_shape(self, table: str, week: date) -> tuple[int, dict[str, str]]:
         """How many rows a week of a confidential table has (itself confidential), and its columns' types."""
         metadata = pq.read_metadata(self.week_file(table, week))
         return metadata.num_rows, column_types(metadata.schema.to_arrow_schema())
 
-    def _refresh_views(self) -> None:
+    def refresh_views(self) -> None:
         """Point the views of `confidential.duckdb` at the Parquet files that are there."""
         database = self.confidential / "confidential.duckdb"
-        with private_files(), self._locked("views"), _replacing(database, keep=False) as connection:
+        with private_files(), self.locked("views"), replacing(database, keep=False) as connection:
             for folder in sorted({file.parent for file in self.confidential.glob("*/*.parquet")}):
                 connection.read_parquet(str(folder / "*.parquet")).create_view(folder.name)
 
@@ -132,19 +160,19 @@ class Store:
 
     @contextmanager
     def _rebuilding(self, frame: pl.DataFrame) -> Iterator[duckdb.DuckDBPyConnection]:
-        with self._locked("release"), _replacing(self.release_database, keep=True) as connection:
+        with self.locked("release"), replacing(self.release_database, keep=True) as connection:
             connection.register("incoming", frame.to_arrow())
             yield connection
             connection.unregister("incoming")
 
     def read_public(self, table: str) -> pl.DataFrame:
         """A table of `release.duckdb`."""
-        with duckdb.connect(str(self.release_database), read_only=True) as connection:
+        with reading(self.release_database) as connection:
             return pl.DataFrame(connection.table(table).to_arrow_table())
 
     def read_release_week(self, table: str, week: date, release: str) -> pl.DataFrame:
         """One week of a table of `release.duckdb`, refused if it belongs to another release."""
-        with duckdb.connect(str(self.release_database), read_only=True) as connection:
+        with reading(self.release_database) as connection:
             mine = connection.table(table).filter(ColumnExpression("week") == ConstantExpression(week))
             found = pl.DataFrame(mine.to_arrow_table())
         if others := set(found["release"]) - {release}:
@@ -154,13 +182,21 @@ class Store:
             )
         return found.drop("week", "release")
 
+    def read_week_before(self, table: str, week: date) -> pl.DataFrame:
+        """The newest earlier week of a table of `release.duckdb`, whatever its release; empty if there is none."""
+        with reading(self.release_database) as connection:
+            of = ColumnExpression("week")
+            earlier = connection.table(table).filter(of < ConstantExpression(week))
+            newest = earlier.aggregate("max(week)").fetchall()[0][0]
+            return pl.DataFrame(connection.table(table).filter(of == ConstantExpression(newest)).to_arrow_table())
+
     # --- keys and fingerprints --------------------------------------------------------------------------
 
     @property
     def secret(self) -> bytes:
         """The installation's secret: drawn once, readable by its owner only, never leaves the zone."""
         file = self.confidential / "secret"
-        with self._locked("secret"):
+        with self.locked("secret"):
             if not file.exists():
                 with private_files():
                     write_durably(file, secrets.token_bytes(32))
@@ -176,57 +212,13 @@ class Store:
         return hmac.new(self.secret, fingerprint.encode(), "sha256").hexdigest()[:32]
 
     @contextmanager
-    def _locked(self, name: str) -> Iterator[None]:
+    def locked(self, name: str) -> Iterator[None]:
+        """One process at a time works on what is named; the lock ends with its process."""
         locks = self.confidential / "locks"
         with private_files():
             locks.mkdir(exist_ok=True)
         with FileLock(locks / f"{name}.lock", mode=0o600):
             yield
-
-
-class WeekWriter:
-    """One week of a table on its way to disk.
-
-    Row groups have one size however the rows come in, so equal content is equal bytes.
-    """
-
-    def __init__(self, file: Path, week: date, stamp: Stamp) -> None:
-        self._file = file
-        self._stamp = json.dumps(stamp, sort_keys=True).encode()
-        self._week = pa.scalar(week, pa.date32())
-        self._parquet: pq.ParquetWriter | None = None
-        self._waiting: pa.Table | None = None
-
-    def write(self, rows: pa.Table) -> None:
-        """Append rows; the first call fixes the columns, and must come even if there are no rows."""
-        rows = rows.add_column(0, "week", pa.repeat(self._week, rows.num_rows)).replace_schema_metadata(
-            {STAMP: self._stamp}
-        )
-        if self._parquet is None or self._waiting is None:
-            self._parquet = pq.ParquetWriter(self._file, rows.schema, compression="zstd", compression_level=1)
-            self._waiting = rows
-        else:
-            self._waiting = pa.concat_tables([self._waiting, rows.cast(self._parquet.schema)])
-        whole = self._waiting.num_rows // ROW_GROUP * ROW_GROUP
-        if whole:
-            self._parquet.write_table(self._waiting[:whole], row_group_size=ROW_GROUP)
-            self._waiting = self._waiting[whole:]
-
-    def finish(self) -> None:
-        """Make sure that every byte is on disk."""
-        if self._parquet is None or self._waiting is None:
-            raise ValueError(f"nothing was written to {self._file.name}: an empty week still has columns")
-        if self._waiting.num_rows:
-            self._parquet.write_table(self._waiting)
-        self._parquet.close()
-        with self._file.open("rb+") as file:
-            os.fsync(file.fileno())
-
-    def abandon(self) -> None:
-        """Leave no trace."""
-        if self._parquet is not None:
-            self._parquet.close()
-        self._file.unlink(missing_ok=True)
 
 
 def column_types(schema: pa.Schema) -> dict[str, str]:
@@ -241,6 +233,7 @@ def fingerprint(frame: pl.DataFrame) -> str:
 
 def write_durably(file: Path, content: bytes) -> None:
     """Write a file that is whole or absent, and on disk when this returns."""
+    _remove_leftovers(file)
     partial = file.with_name(f"{file.name}.{os.getpid()}.partial")
     with partial.open("wb") as handle:
         handle.write(content)
@@ -254,6 +247,13 @@ def write_durably(file: Path, content: bytes) -> None:
         os.close(folder)
 
 
+def _remove_leftovers(file: Path) -> None:
+    """Remove what processes died over while they wrote this file."""
+    for left in file.parent.glob(f"{glob.escape(file.name)}.*.partial"):
+        if not Path("/proc", left.suffixes[-2][1:]).exists():
+            left.unlink(missing_ok=True)
+
+
 @contextmanager
 def private_files() -> Iterator[None]:
     """Create files that only their owner can read."""
@@ -262,19 +262,3 @@ def private_files() -> Iterator[None]:
         yield
     finally:
         os.umask(before)
-
-
-@contextmanager
-def _replacing(database: Path, *, keep: bool) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A DuckDB file built aside (from the old one if kept) and moved into place when all went well."""
-    partial = database.with_suffix(".partial")
-    partial.unlink(missing_ok=True)
-    if keep and database.exists():
-        shutil.copyfile(database, partial)
-    try:
-        with duckdb.connect(str(partial)) as connection:
-            yield connection
-        os.replace(partial, database)
-    finally:
-        partial.unlink(missing_ok=True)
-        Path(f"{partial}.wal").unlink(missing_ok=True)

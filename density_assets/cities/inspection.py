@@ -5,10 +5,12 @@ The report quotes counts of real records: it is for the terminal of those who ma
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
+from pathlib import Path
 
 import duckdb
 
 from density_assets.calendar import parse_week, week_clock
+from density_assets.cities.confinement import public_inputs, refuse_kept
 from density_assets.cities.geography import Cells, Towers
 from density_assets.cities.records import is_complete, record_files
 from density_assets.cities.source import city_cells, city_towers
@@ -20,12 +22,13 @@ from density_assets.settings import Settings
 from resources.ingest import events
 
 
-def inspect(settings: Settings, week: str | None) -> str:
+def inspect(settings: Settings, week: str | None, home: Path) -> str:
     """Read everything the settings name and describe it; raises what a run would raise."""
     chosen = parse_week(week) if week else settings.city.first_week
+    refuse_kept(public_inputs(settings), home)
     cells = city_cells(settings)
     towers = city_towers(settings, cells)
-    lines = [*_geography(settings, cells, towers), *_visits(settings, towers, chosen)]
+    lines = [*_geography(settings, cells, towers), *_visits(settings, towers, chosen, home)]
     return "\n".join(f"{name:<10} {text}" for name, text in lines)
 
 
@@ -42,7 +45,7 @@ def _geography(settings: Settings, cells: Cells, towers: Towers) -> Iterator[tup
     yield "cover", f"{len(minimum_cover(pieces)):,} cells"
 
 
-def _visits(settings: Settings, towers: Towers, week: date) -> Iterator[tuple[str, str]]:
+def _visits(settings: Settings, towers: Towers, week: date, home: Path) -> Iterator[tuple[str, str]]:
     city, clock = settings.city, week_clock(week, settings.city.zone)
     yield "week", f"{week}, {city.timezone}"
     for hours, fate in ((clock.repeated, "happen twice, counted once"), (clock.missing, "do not happen")):
@@ -52,6 +55,7 @@ def _visits(settings: Settings, towers: Towers, week: date) -> Iterator[tuple[st
         yield "visits", f"simulated, {city.simulated_users:,} users"
         return
     files = record_files(city.visits, week, settings.folder)
+    refuse_kept(files, home)
     complete = (
         "complete" if is_complete(city.visits, week, settings.folder) else "no _SUCCESS: not known to be complete"
     )

@@ -39,7 +39,7 @@ WALL_CLOCK = {
 
 def record_files(pattern: str, week: date, folder: Path) -> list[Path]:
     """The files of a week, in order; none only if `_SUCCESS` says that the empty week is complete."""
-    path = str(folder / pattern.replace("{week}", str(week)))
+    path = _glob(pattern, week, folder)
     files = sorted(Path(name) for name in glob.glob(path, recursive=True))
     files = [file for file in files if file.is_file() and not file.name.startswith(("_", "."))]
     if not files and not is_complete(pattern, week, folder):
@@ -52,9 +52,13 @@ def record_files(pattern: str, week: date, folder: Path) -> list[Path]:
 
 def is_complete(pattern: str, week: date, folder: Path) -> bool:
     """Whether `_SUCCESS` lies beside the files of a week."""
-    parent = str((folder / pattern.replace("{week}", str(week))).parent)
-    folders = glob.glob(parent, recursive=True)
+    folders = glob.glob(str(Path(_glob(pattern, week, folder)).parent), recursive=True)
     return bool(folders) and all((Path(name) / "_SUCCESS").exists() for name in folders)
+
+
+def _glob(pattern: str, week: date, folder: Path) -> str:
+    """Only the pattern of the settings has wildcards, not the folder they lie in."""
+    return str(Path(glob.escape(str(folder))) / pattern.replace("{week}", str(week)))
 
 
 def open_records(

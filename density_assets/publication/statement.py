@@ -118,5 +118,6 @@ Software: {versions}.
 
 
 def _scale(event: Mapping[str, Any]) -> str:
-    size = {"gaussian": "sigma", "laplace": "scale", "laplace_vector": "scale", "selection": "epsilon"}[event["kind"]]
-    return f"{size} {event[size]:,.4g}, sensitivity {event['sensitivity']:,.4g}"
+    size = next(name for name in ("sigma", "scale", "epsilon") if name in event)
+    often = f", {event['streams'] * event['releases']} times at most" if "releases" in event else ""
+    return f"{size} {event[size]:,.4g}, sensitivity {event['sensitivity']:,.4g}{often}"

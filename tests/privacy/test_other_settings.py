@@ -8,6 +8,7 @@ from runs import MONDAY, WEEK, failures, materialise, only
 from density_assets.errors import BadInput
 from density_assets.settings import load_settings
 from density_assets.studies.inputs import load_week
+from density_assets.studies.study import Source
 from resources.ledger import Ledger
 from resources.stamps import stamp_values
 from resources.store import Store
@@ -44,7 +45,7 @@ def test_a_real_city_declared_synthetic_is_not_nobodys_data(town, tmp_path):
     assert {row.charge.population for row in Ledger(tmp_path).rows()} == {"subscribers"}
     settings = load_settings(town.settings)
     with pytest.raises(BadInput, match="population was 'subscribers'"):
-        load_week(settings, Store(tmp_path, "town", stamp_values(settings)), MONDAY)
+        load_week(Source(settings, Store(tmp_path, "town", stamp_values(settings)), MONDAY))
 
 
 def test_a_statement_never_covers_counts_of_another_draw(town, tmp_path):

@@ -7,21 +7,13 @@ import numpy as np
 from door import Door
 from goodness import fits
 from neighbours import ADVERSARIES, CLAMP, PARAMETERS, WEIGHT_L, L
+from planting import planted
 
 from density_assets.privacy.events import Gaussian
 from density_assets.privacy.noise import OpenDpNoise, SimulatedNoise
-from resources import models
 
 EVENT = Gaussian("q", 50.0, 5.0)
 ZEROS = np.zeros(20_000)
-
-
-def planted(monkeypatch, name: str, old: str, new: str) -> None:
-    """Change one line of a model's SQL."""
-    whole = models.model(name)
-    assert old in whole.sql
-    bugged = replace(whole, sql=whole.sql.replace(old, new))
-    monkeypatch.setattr("resources.engine.model", lambda wanted: bugged if wanted == name else models.model(wanted))
 
 
 def caught(tmp_path, newcomer) -> list[str]:

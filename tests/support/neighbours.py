@@ -1,29 +1,23 @@
 """Neighbouring weeks (one user more) through the real SQL and the real matrices, and how far apart they come out."""
 
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 
-from density_assets import series
+from density_assets.audit.neighbours import Visits, counted
 from density_assets.cities.embedded import embedded_city
-from density_assets.cities.tables import antennas_table, towers_table
 from density_assets.geometry.cover import minimum_cover
-from density_assets.geometry.cover_mapping import to_cover
-from density_assets.geometry.overlaps import interpolation, overlaps
+from density_assets.geometry.overlaps import overlaps
+from density_assets.geometry.places import Places
 from density_assets.geometry.voronoi import tower_cells
-from density_assets.settings import EngineSettings
-from resources.engine import SqlEngine
-from resources.store import Store
 
-WEEK = date(2007, 9, 10)
 CELLS, TOWERS = embedded_city(cells=12, towers=15, seed=3)
-PIECES = overlaps(tower_cells(TOWERS.xy, CELLS.city), CELLS.polygons)
+SHAPES = tower_cells(TOWERS.xy, CELLS.city)
+PIECES = overlaps(SHAPES, CELLS.polygons)
 COVER = minimum_cover(PIECES)
-TO_CELLS, TO_COVER = interpolation(PIECES), to_cover(PIECES, COVER)
-TABLE = towers_table(antennas_table(TOWERS))
+PLACES = Places(PIECES, COVER, TOWERS.xy, SHAPES, CELLS.polygons)
+TO_CELLS, TO_COVER = PLACES.from_towers("cells"), PLACES.from_towers("cover")
 NEWCOMER = 999
 
 L, WEIGHT_L, CLAMP = 6, 2, 25
@@ -38,8 +32,6 @@ ADVERSARIES = {
     "exactly at the cap": [(hour, 0) for hour in range(L)],
     "one visit": [(0, SPARSEST)],
 }
-
-Visits = list[tuple[int, int]]  # (hour, position of the tower)
 
 
 @dataclass(frozen=True)
@@ -62,25 +54,14 @@ def change(folder: Path, others: dict[int, Visits], newcomer: Visits, **paramete
 
 
 def _queries(folder: Path, people: dict[int, Visits], parameters: dict[str, int]) -> tuple[np.ndarray, ...]:
-    store = Store(folder, "town")
-    store.write_public("towers", TABLE)
-    rows = sorted({(user, hour, int(TOWERS.ids[tower])) for user, visits in people.items() for hour, tower in visits})
-    schema = {"user_id": pl.Int64, "hour": pl.Int64, "tower_id": pl.Int64}
-    frame = pl.DataFrame(rows, schema=schema, orient="row").with_columns(user_key=pl.col("user_id"))
-    store.write_week("visits", WEEK, frame)
-    engine = SqlEngine(store, EngineSettings(threads=1))
-    salts = {"site_salt": 11, "hour_salt": 22, "visit_salt": 33}
-    for model in ("truncated_visits", "tower_series", "one_visit_histogram", "visit_total"):
-        engine.materialise(model, WEEK, parameters | salts, lambda _: None)
-    table = store.read_week("tower_series", WEEK)
-    truncated = series.matrix(table, TABLE["tower_id"], "truncated").astype(float)
+    week = counted(folder, TOWERS, PLACES, people, parameters)
     return (
-        truncated,
-        TO_CELLS @ truncated,
-        TO_COVER @ truncated,
-        series.matrix(table, TABLE["tower_id"], "weighted"),
-        store.read_week("one_visit_histogram", WEEK)["users"].to_numpy(),
-        store.read_week("visit_total", WEEK)["visits"].to_numpy(),
+        week.truncated,
+        TO_CELLS @ week.truncated,
+        TO_COVER @ week.truncated,
+        week.weighted,
+        week.sampled,
+        np.array([week.visit_total]),
     )
 
 

@@ -31,6 +31,17 @@ def failures(result: dg.ExecuteInProcessResult) -> list[str]:
     return [(error.cause or error).message for error in errors]
 
 
+def verdicts(result: dg.ExecuteInProcessResult) -> dict[str, dg.AssetCheckEvaluation]:
+    """What each check said, by its name."""
+    return {found.check_name: found for found in result.get_asset_check_evaluations()}
+
+
+def ran(result: dg.ExecuteInProcessResult) -> set[str]:
+    """The assets that were made."""
+    made = (event.asset_key for event in result.all_events if event.is_step_materialization)
+    return {key.to_user_string() for key in made}
+
+
 def shown(result: dg.ExecuteInProcessResult, asset: str) -> dg.AssetMaterialization:
     (event,) = result.asset_materializations_for_node(asset)
     return event

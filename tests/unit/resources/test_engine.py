@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from density_assets.settings import EngineSettings
-from resources import store as store_module
+from resources import week_writer
 from resources.engine import KEYS, SqlEngine, buckets
 from resources.store import Store
 
@@ -72,7 +72,7 @@ def test_truncation_keeps_one_visit_per_hour_and_at_most_l_hours(store):
 
 
 def test_buckets_and_threads_do_not_change_a_byte(tmp_path, monkeypatch):
-    monkeypatch.setattr(store_module, "ROW_GROUP", 500)
+    monkeypatch.setattr(week_writer, "ROW_GROUP", 500)
     written = []
     for i, changed in enumerate([{"threads": 1}, {"threads": 2}, {"rows_per_bucket": 1_000}]):
         store = Store(tmp_path, f"town{i}")
@@ -85,7 +85,7 @@ def test_buckets_and_threads_do_not_change_a_byte(tmp_path, monkeypatch):
 
 
 def test_buckets_hold_whole_users_and_together_all_keys(store, monkeypatch):
-    monkeypatch.setattr(store_module, "ROW_GROUP", 100)
+    monkeypatch.setattr(week_writer, "ROW_GROUP", 100)
     week(store, crowd(200))
     ranges = buckets(store.week_file("visits", WEEK), 1_000)
     assert ranges[0][0] == -1

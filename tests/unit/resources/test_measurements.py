@@ -146,3 +146,24 @@ def test_measurements_hold_noisy_values_and_public_facts_only(door):
         assert set(archive.files) == {"about", "weighted"}
         about = json.loads(str(archive["about"]))
     assert set(about) == {"events", "charge", "simulation", "key"}
+
+
+def test_the_cost_is_said_after_it_is_charged_and_before_it_is_drawn_and_only_then(door):
+    happened = []
+
+    def draw(noise):
+        happened.append(f"drawn under {len(door.ledger.rows())} charges")
+        return {"weighted": noise.gaussian(np.zeros(5), EVENT)}
+
+    def measure(request=REQUEST):
+        door.measurements.measure(request, "noisy_series", lambda: "a", lambda: draw, happened.append)
+
+    measure()
+    said, drawn = happened
+    assert drawn == "drawn under 2 charges"
+    assert said.startswith("revision 1 of the week of 2007-09-10 costs epsilon 0.")
+    assert "subscribers: 0." in said
+    measure()
+    assert len(happened) == 2
+    measure(replace(REQUEST, revision=2))
+    assert happened[2].startswith("revision 2 of the week of 2007-09-10 costs")

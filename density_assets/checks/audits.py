@@ -1,0 +1,37 @@
+"""Checks of the audits. Their people are invented, so numbers may be shown."""
+
+from typing import Any
+
+import dagster as dg
+import polars as pl
+
+from density_assets.attacks.promise import largest_auc
+from density_assets.checks.outcomes import Context, check, open_answer
+from density_assets.studies.epsilon_audit import EPSILON_AUDIT, broken_promises
+from density_assets.studies.membership_audit import MEMBERSHIP_AUDIT, mean_auc
+from density_assets.studies.study import Source, Study
+
+NEEDED = frozenset({"settings", "store"})
+
+
+@check(EPSILON_AUDIT.asset_name, resources=NEEDED)
+def epsilon_within_promise(context: Context) -> dg.AssetCheckResult:
+    """No sound scheme was seen to give away more than it promises."""
+    results = _results(context, EPSILON_AUDIT)
+    return open_answer(broken_promises(results), bounds=len(results))
+
+
+@check(MEMBERSHIP_AUDIT.asset_name, resources=NEEDED)
+def membership_within_promise(context: Context) -> dg.AssetCheckResult:
+    """Attacks on our own releases do on average no better than the promised epsilon and delta allow."""
+    privacy = context.resources.settings.privacy
+    found, allowed = mean_auc(_results(context, MEMBERSHIP_AUDIT)), largest_auc(privacy.epsilon, privacy.delta)
+    promise = f"epsilon {privacy.epsilon:g} and delta {privacy.delta:g} allow {allowed:.3f}"
+    problems = [f"the mean AUC is {found:.3f}, but {promise}"] if found > allowed else []
+    return open_answer(problems, warn=True, mean_auc=found, largest_auc=allowed)
+
+
+def _results(context: Context, audit: Study[Any]) -> pl.DataFrame:
+    settings, store = context.resources.settings, context.resources.store
+    folder = Source(settings, store, settings.city.first_week).folder / audit.name
+    return pl.read_parquet(folder / "results.parquet")

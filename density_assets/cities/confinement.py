@@ -1,0 +1,31 @@
+"""Where inputs may lie: anywhere but among what this software keeps.
+
+Read back as an input, a confidential table would pass for a public list, or one population's records for another's:
+ways around the doors that the asset graph cannot see.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from density_assets.errors import BadInput
+from density_assets.settings import Settings
+
+KEPT = ("confidential", "release", "dagster")  # folders of a city under the home
+
+
+def refuse_kept(files: Iterable[Path], home: Path) -> None:
+    """Raise if an input, once links are followed, lies in a city's folder or is the ledger."""
+    root = home.resolve()
+    for file in files:
+        real = file.resolve()
+        parts = real.relative_to(root).parts if real.is_relative_to(root) else ()
+        if set(parts[1:2]) & set(KEPT) or any(part.startswith("ledger.sqlite") for part in parts[:1]):
+            raise BadInput(
+                f"inputs must not be what this software keeps, {file.name} is {real}: "
+                "point the settings at your own files"
+            )
+
+
+def public_inputs(settings: Settings) -> list[Path]:
+    """The files that the public geography is read from."""
+    return [settings.path(file) for file in (settings.city.cells, settings.city.towers) if file is not None]

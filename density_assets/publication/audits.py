@@ -1,0 +1,34 @@
+"""Summaries of audits: attacks on releases of synthetic people, as studies leave them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+AUDITS = {
+    "epsilon_audit": "How much the mechanism really reveals: a lower bound on epsilon from many draws",
+    "membership_audit": "Whether an attacker can tell that a person was in the data",
+    "recovery_audit": "Whether trajectories can be recovered from released counts",
+}
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What an audit asked and, if it was run, what it found (Markdown)."""
+
+    name: str
+    title: str
+    summary: str | None
+
+
+def audits(studies: Path, allowed: Iterable[str]) -> list[Audit]:
+    """Every audit there is; those not allowed here are listed as not run, and their files are not opened.
+
+    studies: the folder in which studies leave what they find.
+    """
+    may = set(allowed)
+    return [Audit(name, title, _summary(studies / name) if name in may else None) for name, title in AUDITS.items()]
+
+
+def _summary(folder: Path) -> str | None:
+    file = folder / "summary.md"
+    return file.read_text(encoding="utf-8") if file.exists() else None

@@ -1,0 +1,116 @@
+"""Every release of a population, as an auditor finds it: what the ledger charged, beside what statements say.
+
+Charges that no statement names are listed as well. They are no fault: a release whose settings were changed before it
+was published again, or a run that was killed. They were paid for, so they count.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from density_assets.publication.files import digests
+from density_assets.publication.verification import verify_release
+from resources.charges import Row
+
+Finding = tuple[bool, str]
+
+
+@dataclass(frozen=True)
+class Release:
+    """One release of a week, or charges for one that no statement names.
+
+    charges: hashes of its rows in the ledger, by door.
+    at: when it was charged.
+    drawn: whether noise was drawn under any of the charges.
+    statement: the file, if there is one, and `digest` its SHA-256.
+    files: digests of the released files, by name, as stated.
+    findings: what verification found.
+    """
+
+    city: str
+    week: str
+    revision: int
+    epsilon: float
+    delta: float
+    at: str
+    charges: Mapping[str, str]
+    drawn: bool
+    scheme: str = ""
+    calibration: str = ""
+    statement: Path | None = None
+    digest: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def verified(self) -> bool | None:
+        """Whether files, statement and ledger belong together; none where there is no statement."""
+        return all(holds for holds, _ in self.findings) if self.statement else None
+
+
+def register(rows: Sequence[Row], population: str, home: Path, city: str) -> list[Release]:
+    """The releases of a population by week, city and revision.
+
+    rows: the whole ledger.
+    home: the folder under which each city keeps its releases.
+    city: a city whose statements are looked at even if the ledger does not know it.
+    """
+    mine = {row.hash: row for row in rows if row.charge.population == population}
+    others = {row.hash for row in rows} - mine.keys()
+    found = []
+    for name in sorted({city, *(row.charge.city for row in mine.values())}):
+        for file in sorted((home / name / "release").glob("privacy_statement_*.json")):
+            release = _stated(file, name, mine)
+            if not others.intersection(release.charges.values()):
+                found.append(release)
+    named = {charge for release in found for charge in release.charges.values()}
+    found += _unstated([row for row in mine.values() if row.hash not in named])
+    return sorted(found, key=lambda release: (release.week, release.city, release.revision, release.at))
+
+
+def _stated(file: Path, city: str, ledger: Mapping[str, Row]) -> Release:
+    """A statement and what comes of checking it; one that cannot be read is a finding, not an error."""
+    digest = digests([file])[file.name]
+    try:
+        said = json.loads(file.read_text(encoding="utf-8"))
+        charges = {charge["door"]: charge["hash"] for charge in said["charges"]}
+        return Release(
+            city=said["city"],
+            week=said["week"],
+            revision=said["revision"],
+            epsilon=float(said["epsilon"]),
+            delta=float(said["delta"]),
+            at=min((charge["at"] for charge in said["charges"]), default=""),
+            charges=charges,
+            drawn=any(ledger[charge].drawn for charge in charges.values() if charge in ledger),
+            scheme=said["scheme"],
+            calibration=said["calibration"],
+            statement=file,
+            digest=digest,
+            files=dict(said["files"]),
+            findings=(*verify_release(file), *_in_ledger(said, ledger)),
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, OSError) as problem:
+        finding = (False, f"the statement cannot be read: {type(problem).__name__}")
+        week = file.stem.removeprefix("privacy_statement_")[:10]
+        return Release(city, week, 0, 0.0, 0.0, "", {}, False, statement=file, digest=digest, findings=(finding,))
+
+
+def _in_ledger(said: Mapping[str, Any], ledger: Mapping[str, Row]) -> Iterator[Finding]:
+    """A chain copied beside a statement proves little alone: its charges must stand in the ledger of today."""
+    for charge in said["charges"]:
+        row = ledger.get(charge["hash"])
+        yield row is not None and row.drawn, f"the charge of {charge['door']} stands in the ledger of today, drawn"
+
+
+def _unstated(rows: Sequence[Row]) -> Iterator[Release]:
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        charge = row.charge
+        key = (charge.city, charge.week, charge.revision, charge.epsilon, charge.delta)
+        groups.setdefault(key, []).append(row)
+    for key, group in groups.items():
+        charges = {f"{row.charge.door} (row {row.row})": row.hash for row in group}
+        yield Release(*key, at=min(row.at for row in group), charges=charges, drawn=any(row.drawn for row in group))

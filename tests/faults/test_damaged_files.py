@@ -1,0 +1,123 @@
+"""Files overwritten with garbage: a message that says what to do, and what it says works, at no new charge."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import polars as pl
+import pytest
+from door import REQUEST, Door
+from runs import MONDAY, WEEK
+
+from density_assets.errors import BadInput
+from resources.databases import readable
+from resources.ledger import Ledger, LedgerError
+from resources.measurements import witnesses
+from resources.store import Store
+
+GARBAGE = b"not a database " * 1000
+
+
+def density(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "density_assets", *arguments]
+    environment = {**os.environ, "DENSITY_HOME": str(home)}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
+
+
+def released_counts(folder: Path) -> pl.DataFrame:
+    with duckdb.connect(str(folder / "release.duckdb"), read_only=True) as connection:
+        return pl.DataFrame(connection.table("density").to_arrow_table()).sort("cell_id", "hour")
+
+
+def test_a_damaged_release_database_is_rebuilt_from_the_stored_draws(town, tmp_path):
+    home, settings = tmp_path / "home", ("--settings", str(town.settings))
+    done = density(home, "backfill", *settings, "--from", WEEK, "--to", "2007-09-24")
+    # the second week has no files: the first is done, the third is not tried
+    assert done.returncode == 1
+    assert f"done: {WEEK}\nstopped at: 2007-09-17" in done.stdout
+    assert "not tried: 2007-09-24\nto go on: make backfill FROM=2007-09-17 TO=2007-09-24" in done.stdout
+    assert "the week of 2007-09-17 must have visit files" in done.stderr
+
+    release = home / "town/release"
+    before, charges = released_counts(release), Ledger(home).rows()
+    (release / "release.duckdb").write_bytes(GARBAGE)
+    (town.visits / "part-0.csv").unlink()  # records may be gone by then
+    for table in (home / "town/confidential").glob("*/*.parquet"):
+        table.unlink()
+    with pytest.raises(BadInput, match=r"must be a DuckDB database, but it is damaged.*make rebuild"):
+        Store(home, "town").read_public("cells")
+    with pytest.raises(BadInput, match="make rebuild"):
+        Store(home, "town").write_public("cells", before)
+
+    rebuilt = density(home, "rebuild", *settings)
+    assert rebuilt.returncode == 0, rebuilt.stderr
+    assert f"done: {WEEK}" in rebuilt.stdout
+    assert (release / "release.damaged").read_bytes() == GARBAGE
+    assert released_counts(release).equals(before)
+    assert Ledger(home).rows() == charges
+
+
+def test_a_week_that_was_never_drawn_is_not_drawn_by_rebuilding(tmp_path):
+    door = Door(tmp_path)
+    with pytest.raises(BadInput, match="must have been drawn under today's settings"):
+        door.measurements.stored(REQUEST, "noisy_series")
+    assert Ledger(tmp_path).rows() == []
+
+
+def test_views_over_confidential_weeks_heal_with_the_next_week(tmp_path):
+    store = Store(tmp_path, "town")
+    store.write_week("visits", MONDAY, pl.DataFrame({"user_id": ["ann"]}))
+    (store.confidential / "confidential.duckdb").write_bytes(GARBAGE)
+    store.write_week("tower_series", MONDAY, pl.DataFrame({"tower_id": ["A"]}))
+    with duckdb.connect(str(store.confidential / "confidential.duckdb"), read_only=True) as connection:
+        assert connection.sql("select user_id from visits").fetchall() == [("ann",)]
+
+
+def test_a_confidential_week_that_is_damaged(tmp_path):
+    store = Store(tmp_path, "town")
+    store.write_week("visits", MONDAY, pl.DataFrame({"user_id": ["ann"]}))
+    store.week_file("visits", MONDAY).write_bytes(GARBAGE)
+    with pytest.raises(BadInput, match=f"visits of the week of {WEEK} must be whole.*materialise it again"):
+        store.read_week("visits", MONDAY)
+
+
+def test_damage_in_the_middle_of_a_database_is_seen(tmp_path):
+    store = Store(tmp_path, "town")
+    store.write_public("numbers", pl.DataFrame({"n": list(range(200_000))}).sample(fraction=1, shuffle=True, seed=1))
+    assert readable(store.release_database)
+    with store.release_database.open("r+b") as file:
+        file.seek(300_000)
+        file.write(GARBAGE * 5)
+    assert not readable(store.release_database)
+    with pytest.raises(BadInput, match="make rebuild"):
+        store.read_public("numbers")
+
+
+def test_a_damaged_ledger_stops_every_door_until_a_backup_is_restored(tmp_path):
+    home, copy = tmp_path / "home", tmp_path / "copy.sqlite"
+    drawn = Door(home)()
+    Ledger(home).backup(copy)
+    for side in home.glob("ledger.sqlite-*"):
+        side.unlink()
+    (home / "ledger.sqlite").write_bytes(GARBAGE)
+    with pytest.raises(LedgerError, match=r"must be a SQLite file.*restore a backup"):
+        Door(home)(door="noisy_totals")
+    for file in home.glob("ledger.sqlite*"):
+        file.rename(tmp_path / file.name)
+    Ledger(home).restore(copy, witnesses(home))
+    again = Door(home)
+    assert (again().values["weighted"] == drawn.values["weighted"]).all()
+    assert again.drawn == 0
+
+
+def test_a_damaged_draw_is_never_drawn_again(tmp_path):
+    Door(tmp_path)()
+    (file,) = (tmp_path / "town/release/measurements").glob("*.npz")
+    file.write_bytes(GARBAGE)
+    door = Door(tmp_path)
+    for name in ("noisy_series", "noisy_totals"):
+        with pytest.raises(BadInput, match=r"a stored draw must be whole.*restore it from a backup"):
+            door(door=name)
+    assert door.drawn == 0

@@ -1,0 +1,76 @@
+"""kill -9 of whole runs, and two runs of one week at once: the week becomes whole, and nothing is drawn twice."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+from runs import WEEK
+
+from density_assets.publication.verification import verify_release
+from resources.ledger import Ledger
+from resources.measurements import witnesses
+
+ROOT = Path(__file__).parents[2]
+
+
+def processes(town, home: Path, what: str) -> list[dict]:
+    command = [sys.executable, str(ROOT / "tests/support/dying.py"), str(town.settings), str(home), what]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=600)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def assert_whole(home: Path) -> None:
+    """The release is complete, its parts belong together, and the records are counted as in the files."""
+    findings = list(verify_release(home / "town/release"))
+    assert len(findings) == 13
+    assert [text for holds, text in findings if not holds] == []
+    assert len(pl.read_parquet(home / f"town/release/density_{WEEK}.parquet")) == 4 * 168
+    visits = pl.read_parquet(home / f"town/confidential/visits/{WEEK}.parquet")
+    assert sorted(visits.select("user_id", "hour").rows()) == [("ann", 8), ("bob", 68)]
+    Ledger(home).verify(witnesses(home))
+
+
+def test_a_run_killed_at_every_step_goes_on_where_it_was_and_draws_once(town, tmp_path):
+    home = tmp_path / "home"
+    *killed, last = processes(town, home, "killed")
+    assert {line["status"] for line in killed} == {-signal.SIGKILL}
+    moments = [line["moment"] for line in killed]
+    assert [moments.count(moment) for moment in ("aside", "drawn")] == [8, 2]
+    assert moments.count("stored") == len({line["step"] for line in killed}) >= 22
+    assert last["status"] == 0
+    assert_whole(home)
+    # a draw that was stored before a kill is the draw of every later run
+    known: dict[str, str] = {}
+    for line in [*killed, last]:
+        assert line["draws"].items() >= known.items()
+        known = line["draws"]
+    assert len(known) == 2
+    # one charge per door, and one that is lost where noise had been drawn but not stored
+    doors = sorted(row.charge.door for row in Ledger(home).rows())
+    assert doors == ["noisy_series"] * 2 + ["noisy_totals"] * 2
+    assert [file for file in (home / "town").rglob("*.partial") if "dagster" not in file.parts] == []
+
+
+def test_two_runs_of_one_week_at_once_both_succeed_and_draw_once(town, tmp_path):
+    home = tmp_path / "home"
+    assert [line["status"] for line in processes(town, home, "at_once")] == [0, 0]
+    assert_whole(home)
+    assert sorted(row.charge.door for row in Ledger(home).rows()) == ["noisy_series", "noisy_totals"]
+
+
+@pytest.mark.parametrize("left", ["draw.npz.999999999.partial"])
+def test_what_a_dead_process_left_is_removed_by_the_next_that_writes_the_file(tmp_path, left):
+    from resources.store import write_durably
+
+    (tmp_path / left).write_bytes(b"half")
+    living = tmp_path / f"draw.npz.{os.getppid()}.partial"
+    living.write_bytes(b"being written")
+    write_durably(tmp_path / "draw.npz", b"whole")
+    assert sorted(file.name for file in tmp_path.iterdir()) == sorted(["draw.npz", living.name])

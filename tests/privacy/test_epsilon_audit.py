@@ -1,0 +1,173 @@
+"""The audit of epsilon keeps quiet about what is sound, and each planted bug makes it exceed the claim."""
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+from planting import planted
+
+from density_assets.audit.town import CANARIES, PARAMETERS, VISITS_PER_USER, Neighbours, neighbours
+from density_assets.privacy.noise import SimulatedNoise
+from density_assets.privacy.sensitivity import clamped_total, one_visit, truncated_l1, truncated_l2, weighted_l2
+from density_assets.schemes import SCHEMES
+from density_assets.schemes.scheme import SERIES, TOTALS
+from density_assets.studies.epsilon_audit import (
+    ALPHA,
+    AUDITED,
+    EPSILON_AUDIT,
+    GRID,
+    RUNS,
+    broken_promises,
+    found,
+    once,
+    point_settings,
+    scores,
+    summary,
+)
+
+EPSILON = 4.0
+FEW = 3_000  # runs: enough for the bugs planted here
+ONE = {"concentrated": CANARIES["concentrated"]}
+
+
+def point(scheme: str, runs: int = FEW) -> dict:
+    return {"scheme": scheme, "calibration": "sound", "epsilon": EPSILON, "runs": runs}
+
+
+def town(folder, canaries=ONE) -> Neighbours:
+    return neighbours(folder, crowd=1, canaries=canaries)
+
+
+@pytest.fixture(scope="module")
+def weeks(tmp_path_factory) -> Neighbours:
+    return town(tmp_path_factory.mktemp("town"))
+
+
+def audit(weeks: Neighbours, scheme: str, *, plan=None, noise=SimulatedNoise, draws: int = 1, runs: int = FEW) -> dict:
+    """What the audit finds; with several draws the attacker sees the same week released so many times."""
+    settings = point_settings(point(scheme))
+    plan = plan or SCHEMES[scheme].plan(settings)
+    ((_, sides),) = scores(weeks, SCHEMES[scheme], plan, runs * draws, noise)
+    together = [side.reshape(runs, draws).sum(axis=1) for side in sides]
+    return found(plan, *together, settings.privacy.delta)
+
+
+class HalfTheNoise(SimulatedNoise):
+    """Every scale cut in half between the plan and the draw."""
+
+    def gaussian(self, values, event):
+        return super().gaussian(values, replace(event, sigma=event.sigma / 2))
+
+    def laplace(self, values, event):
+        return super().laplace(values, replace(event, scale=event.scale / 2))
+
+    def discrete_gaussian(self, values, event):
+        return super().discrete_gaussian(values, replace(event, sigma=event.sigma / 2))
+
+
+# --- sound schemes ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scheme", ["gpa", "lowrank"])
+def test_sound_noise_is_found_to_cost_something_and_not_too_much(weeks, scheme):
+    row = audit(weeks, scheme)
+    assert 0.3 < row["bound"] < EPSILON
+    assert 2.0 < row["gaussian_bound"] < EPSILON
+    assert row["highest"] > EPSILON
+
+
+def test_the_canaries_reach_every_bound(tmp_path):
+    """A canary that changed less than the noise is made for would let bugs pass."""
+    weeks = town(tmp_path, CANARIES)
+    change = {
+        name: [getattr(week, query) - getattr(weeks.absent, query) for query in ("truncated", "weighted", "sampled")]
+        for name, week in weeks.present.items()
+    }
+    for truncated, weighted, sampled in change.values():
+        assert np.abs(truncated).sum() == pytest.approx(truncated_l1(VISITS_PER_USER), rel=1e-5)
+        assert np.sqrt((truncated**2).sum()) == pytest.approx(truncated_l2(VISITS_PER_USER), rel=1e-5)
+        assert np.sqrt((weighted.astype(float) ** 2).sum()) == pytest.approx(weighted_l2(20), rel=1e-4)
+        assert np.abs(sampled).sum() == one_visit()
+    assert weeks.present["over the cap"].visit_total - weeks.absent.visit_total == clamped_total(732)
+    assert np.count_nonzero(change["concentrated"][0].sum(axis=1)) == 1
+    assert np.count_nonzero(change["spread"][0].sum(axis=1)) == 15
+    empty = weeks.absent.truncated.sum(axis=1) == 0
+    np.testing.assert_array_equal(empty, change["sparsest cell"][0].sum(axis=1) > 0)
+
+
+def test_a_repetition_tells_bound_claim_and_what_could_be_shown(weeks):
+    loud = point("gpa", runs=200) | {"epsilon": 12.0}
+    (row,) = once(weeks, loud, seed=0)
+    assert row["canary"] == "concentrated"
+    assert row["delta"] == point_settings(loud).privacy.delta
+    assert 0 < row["bound"] <= row["highest"]
+    assert row["alpha"] == ALPHA
+    assert once(weeks, loud, seed=0) == [row]
+    assert once(weeks, loud, seed=1) != [row]
+
+
+# --- planted bugs -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scheme", ["gpa", "lowrank"])
+def test_half_the_noise_exceeds_the_claim(weeks, scheme):
+    assert audit(weeks, scheme, noise=HalfTheNoise)["gaussian_bound"] > EPSILON
+
+
+@pytest.mark.parametrize(("scheme", "calibration"), [("gpa", "sound"), ("lowrank", "sound"), ("lpa", "published")])
+def test_noise_for_one_record_instead_of_a_user_exceeds_the_claim(weeks, scheme, calibration):
+    settings = point_settings(point(scheme) | {"calibration": calibration})
+    one = settings.privacy.model_copy(update={"visits_per_user": 1, "epsilon": 1.0})
+    record = settings.model_copy(update={"privacy": one, "scheme": settings.scheme.model_copy(update={"weight_l": 1})})
+    assert audit(weeks, scheme, plan=SCHEMES[scheme].plan(record))["bound"] > 1.0
+
+
+def test_a_cap_that_is_not_enforced_exceeds_the_claim(monkeypatch, tmp_path):
+    planted(monkeypatch, "truncated_visits", "where place <= $visits_per_user", "where place <= 6 * $visits_per_user")
+    assert audit(town(tmp_path), "gpa")["gaussian_bound"] > EPSILON
+
+
+def test_weights_that_ignore_activity_exceed_the_claim(monkeypatch, tmp_path):
+    planted(monkeypatch, "tower_series", "// count(*)", "// 1")
+    assert audit(town(tmp_path), "lowrank")["gaussian_bound"] > EPSILON
+
+
+def test_a_total_that_counts_a_user_far_beyond_the_clamp_exceeds_the_claim(monkeypatch, tmp_path):
+    """Fifty times each visit: merely unclamped, 2,688 visits are too few to show, so little is spent on totals."""
+    planted(monkeypatch, "visit_total", "least(count(*), $visits_clamp)", "50 * count(*) + 0 * $visits_clamp")
+    weeks = town(tmp_path, {"over the cap": CANARIES["over the cap"]})
+    assert audit(weeks, "lowrank")["bound"] > EPSILON
+
+
+def test_a_fresh_draw_on_rematerialisation_exceeds_the_claim(weeks):
+    """A door without memory gives a new draw each time it is materialised, and draws average."""
+    assert audit(weeks, "gpa", draws=4, runs=FEW // 2)["gaussian_bound"] > EPSILON
+
+
+# --- what is said about it ----------------------------------------------------------------------------------
+
+
+def rows(**changes) -> pl.DataFrame:
+    sound = {"calibration": "sound", "epsilon": 1.0, "scheme": "gpa", "runs": 100, "seed": 0}
+    found = {"bound": 0.4, "gaussian_bound": 0.9, "highest": 3.0, "delta": 2e-6, "alpha": 1e-4}
+    return pl.DataFrame([sound | {"canary": canary} | found for canary in CANARIES]).with_columns(**changes)
+
+
+def test_a_bound_above_the_claim_is_said_for_sound_schemes_only():
+    assert broken_promises(rows()) == []
+    assert "No bound of a sound scheme" in summary(rows())
+    over = rows(gaussian_bound=pl.when(canary="spread").then(1.25).otherwise(0.9))
+    assert broken_promises(over) == ["gpa promises epsilon 1 and gives at least 1.25 (canary: spread)"]
+    assert "gives at least 1.25" in summary(over)
+    assert broken_promises(over.with_columns(calibration=pl.lit("published"))) == []
+    unknown = rows(gaussian_bound=pl.lit(None), bound=pl.lit(2.0))
+    assert len(broken_promises(unknown)) == len(CANARIES)
+
+
+def test_the_grid_has_every_scheme_at_every_epsilon():
+    sound = {(point["scheme"], point["epsilon"]) for point in GRID if point["calibration"] == "sound"}
+    assert sound == {(scheme, epsilon) for scheme in AUDITED for epsilon in RUNS}
+    assert EPSILON_AUDIT.asset_name == "epsilon_audit"
+    assert PARAMETERS["visits_per_user"] == VISITS_PER_USER
+    assert {TOTALS, SERIES} == set(SCHEMES["lowrank"].plan(point_settings(point("lowrank"))))

@@ -1,0 +1,185 @@
+"""A home that has been lived in: nobody outside the confidential zone learns an identifier, and purging leaves none.
+
+One home goes through runs that succeed and runs that fail on real records, on a Dagster instance of its own. Every
+identifier, odd tower and unreadable value in its records holds a text that occurs nowhere else.
+"""
+
+import json
+import stat
+
+import dagster as dg
+import polars as pl
+import pytest
+from runs import MONDAY, WEEK, failures, only
+from town import make_town
+from traces import files_with
+
+from density_assets.definitions import build_definitions
+from density_assets.errors import BadInput
+from density_assets.publication.verification import verify_release
+from density_assets.settings import load_settings
+from resources.instance import open_instance
+from resources.ledger import Ledger
+from resources.measurements import witnesses
+from resources.retention import lacks, purge, traces
+from resources.store import Store
+
+SECRET = "zq7x"
+RECORDS = "".join(f"{SECRET}ann{i},2007-09-10 08:{i:02}:00,A\n" for i in range(30)) + (
+    f"{SECRET}bob,2007-09-12 20:00:00,{SECRET}tower\n"  # unknown tower
+    f"{SECRET}bob,{SECRET} o'clock,D\n"  # unreadable time
+    f"{SECRET}bob,1999-09-12 20:00:00,D\n"  # another week
+    f"{SECRET}cid,too,many,fields,{SECRET}\n"
+    f'"{SECRET}dan\n'  # an open quote
+    f"{SECRET}eve,2007-09-10 08:00:00,B\n"
+)
+MALFORMED = {
+    "a.csv": f"{SECRET}ann,2007-09-10 08:00:00,A\n".encode(),  # no header
+    "b.csv": b"user_id,time,tower_id\n" + f"{SECRET}\xe9".encode("latin-1") + b",\xff,A\n",  # no UTF-8
+    "c.parquet": f"PAR1{SECRET}PAR1".encode(),
+}
+
+
+class Home:
+    """A town, its home and its instance."""
+
+    def __init__(self, town, home, instance):
+        self.town, self.folder, self.instance = town, home, instance
+
+    def run(self, *assets: str, job: str = "weekly_release", **options) -> dg.ExecuteInProcessResult:
+        defs = build_definitions(load_settings(self.town.settings), self.folder)
+        if job == "weekly_release":
+            options |= {"partition_key": WEEK, "asset_selection": only(*assets) if assets else None}
+        return defs.resolve_job_def(job).execute_in_process(instance=self.instance, raise_on_error=False, **options)
+
+    def purge(self, **config) -> dg.ExecuteInProcessResult:
+        return self.run(job="purge_week", run_config={"ops": {"erase": {"config": {"week": WEEK, **config}}}})
+
+    @property
+    def store(self) -> Store:
+        return Store(self.folder, "town")
+
+
+@pytest.fixture(scope="module")
+def lived_in(tmp_path_factory):
+    """A released week; then runs that fail on records that cannot be read."""
+    folder = tmp_path_factory.mktemp("lived")
+    town = make_town(folder)
+    town.write_visits(RECORDS)
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("DAGSTER_HOME", "")  # put back afterwards
+        open_instance(folder / "home", "town")
+        instance = dg.DagsterInstance.get()
+        home = Home(town, folder / "home", instance)
+        assert home.run().success
+        messages = []
+        for name, content in MALFORMED.items():
+            elsewhere = town.folder / name.split(".")[0]
+            elsewhere.mkdir()
+            (elsewhere / name).write_bytes(content)
+            town.set("visits/{week}/*.csv", f"{elsewhere.name}/*.*")
+            messages += failures(home.run("visits"))
+            town.set(f"{elsewhere.name}/*.*", "visits/{week}/*.csv")
+        yield home, messages
+        instance.dispose()
+
+
+@pytest.fixture(scope="module")
+def erased(lived_in):
+    """The same home after a purge, and the counts it had released; tests that use it come last."""
+    home, _ = lived_in
+    counts = pl.read_parquet(home.folder / f"town/release/density_{WEEK}.parquet")
+    leftover = home.store.confidential / "spill" / "of_a_killed_run"
+    leftover.mkdir()
+    (leftover / "block").write_text(SECRET)
+    (home.store.confidential / "visits" / f"{WEEK}.partial").write_text(SECRET)
+    assert home.purge(confirm=WEEK).success
+    return home, counts
+
+
+def test_failing_runs_say_what_is_wrong_without_quoting_a_record(lived_in):
+    _, messages = lived_in
+    assert len(messages) == len(MALFORMED)
+    assert "city.visit_user must name a column of the file" in messages[0]
+    assert all("visit files must be readable" in message for message in messages[1:])
+
+
+def test_identifiers_are_in_the_confidential_zone_and_nowhere_else(lived_in):
+    """Event logs, their journals, logs of steps, metadata, released files and tables, ledger: none holds one."""
+    home, messages = lived_in
+    found = files_with(SECRET, home.folder)
+    assert found == {f"town/confidential/{table}/{WEEK}.parquet" for table in ("visits", "truncated_visits")}
+    logs = {str(file.relative_to(home.folder / "town/dagster")) for file in (home.folder / "town/dagster").rglob("*")}
+    assert any(name.endswith(".db") for name in logs)
+    assert any("compute_logs" in name for name in logs)
+    assert SECRET not in " ".join(messages)
+    rejected = json.loads((home.folder / f"town/confidential/about/visits/{WEEK}.json").read_text())["rejected"]
+    assert rejected == {"line not readable": 2, "outside the week": 1, "time not readable": 1, "unknown tower": 1}
+
+
+def test_confidential_files_and_the_instance_are_their_owners_alone(lived_in):
+    home, _ = lived_in
+    zone = [home.store.confidential, *home.store.confidential.rglob("*")]
+    assert len(zone) > 30
+    assert [str(file) for file in zone if stat.S_IMODE(file.stat().st_mode) & 0o077] == []
+    assert stat.S_IMODE((home.folder / "town/dagster").stat().st_mode) == 0o700
+
+
+def test_a_week_without_a_complete_release_is_not_erased(lived_in):
+    home, _ = lived_in
+    before = traces(home.store, MONDAY)
+    draw = next((home.folder / "town/release/measurements").glob("*.npz"))
+    draw.rename(draw.with_suffix(".away"))
+    with pytest.raises(BadInput, match=r"must be released before .* but the draw of \w+ is not stored"):
+        purge(home.store, Ledger(home.folder), MONDAY, 1)
+    draw.with_suffix(".away").rename(draw)
+    with pytest.raises(BadInput, match="revision 2 has no privacy statement"):
+        purge(home.store, Ledger(home.folder), MONDAY, 2)
+    (message,) = failures(home.purge(confirm="yes"))
+    assert f"confirm must repeat the week {WEEK}, got 'yes'" in message
+    assert traces(home.store, MONDAY) == before
+
+
+def test_purging_erases_every_trace_of_people(erased):
+    home, _ = erased
+    assert files_with(SECRET, home.folder) == set()
+    zone = home.store.confidential
+    left = {str(file.relative_to(zone)) for file in zone.rglob("*") if file.is_file()}
+    assert {name for name in left if not name.startswith(("locks/", "spill/"))} == {
+        "secret",
+        "confidential.duckdb",
+        f"purged/{WEEK}.json",
+    }
+    assert (home.town.visits / "part-0.csv").exists()  # the operator's own
+
+
+def test_an_erased_week_is_released_as_before(erased):
+    home, counts = erased
+    statement = home.folder / f"town/release/privacy_statement_{WEEK}.json"
+    assert all(holds for holds, _ in verify_release(statement))
+    assert Ledger(home.folder).verify(witnesses(home.folder)) == 2
+    assert list(lacks(home.store, MONDAY, 1)) == []
+
+    again = home.run("noisy_totals", "noisy_series", "clusters", "smoothed_series", "density", "privacy_statement")
+    assert again.success
+    assert len(Ledger(home.folder).rows()) == 2
+    assert pl.read_parquet(home.folder / f"town/release/density_{WEEK}.parquet").equals(counts)
+
+
+def test_what_needs_records_says_that_they_were_erased(erased):
+    home, _ = erased
+    (message,) = failures(home.run("tower_series"))
+    assert f"visits of the week of {WEEK} must be there, but its confidential zone was erased" in message
+    for file in home.town.visits.iterdir():
+        file.unlink()
+    messages = failures(home.run())
+    assert any(f"the week of {WEEK} must have visit files" in message for message in messages)
+
+
+def test_history_tells_auditors_that_the_week_was_erased(erased):
+    home, _ = erased
+    for name in ("visits", "evaluation_metrics"):
+        records = home.instance.fetch_observations(dg.AssetKey(name), limit=1).records
+        assert records[0].partition_key == WEEK
+        assert records[0].asset_observation.description == "erased"
+    assert home.instance.fetch_observations(dg.AssetKey("density"), limit=1).records == []

@@ -1,0 +1,108 @@
+"""What happens on a disk with little room: `unshare -rm python full_disk.py <mount point>`, one JSON line each.
+
+Runs in a mount namespace of its own, so the small disk it mounts is seen by nobody else and ends with the process.
+"""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from datetime import date
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import polars as pl
+from door import REQUEST, Door
+
+from density_assets.calendar import week_clock
+from density_assets.errors import BadInput
+from density_assets.settings import CitySettings, EngineSettings
+from resources.engine import SqlEngine
+from resources.faults import in_clear_words
+from resources.ingest import write_records
+from resources.ledger import Ledger
+from resources.store import Store
+
+WEEK = date(2007, 9, 10)
+CITY = CitySettings.model_construct(visit_user="user_id", visit_time="time", visit_tower="tower_id")
+
+
+def leave(disk: Path, pages: int) -> None:
+    """Fill the disk but for so many pages."""
+    ballast = disk / "ballast"
+    ballast.unlink(missing_ok=True)
+    space = os.statvfs(disk)
+    with ballast.open("wb") as file:
+        file.write(b"\1" * max(0, space.f_bavail - pages) * space.f_bsize)
+
+
+def attempt(disk: Path, work) -> str:
+    try:
+        with in_clear_words(disk):
+            work()
+    except BadInput as error:
+        return str(error)
+    return ""
+
+
+def ingest(disk: Path, records: Path) -> dict:
+    """A week is stored; a larger one does not fit; then there is room again."""
+    store = Store(disk / "ingest", "town")
+    store.write_public("antennas", pl.DataFrame({"antenna_id": ["A"], "tower_id": ["A"]}))
+    clock, engine = week_clock(WEEK, ZoneInfo("Europe/Paris")), SqlEngine(store, EngineSettings(threads=1))
+    small, large = records / "small.csv", records / "large.csv"
+    hours = [f"2007-09-{10 + n % 7} {n % 24:02}:00:00" for n in range(20)]
+    for file, users in ((small, 1), (large, 5000)):
+        names = [hashlib.sha256(str(user).encode()).hexdigest() for user in range(users)]  # does not compress
+        lines = [f"{name},{hour},A" for name in names for hour in hours]
+        file.write_text("\n".join(["user_id,time,tower_id", *lines]) + "\n")
+
+    def write(file: Path) -> str:
+        return attempt(disk, lambda: write_records(store, engine, clock, [file], CITY, lambda _: None))
+
+    assert write(small) == ""
+    week = store.week_file("visits", WEEK)
+    before = week.read_bytes()
+    leave(disk, 20)
+    refused, kept = write(large), week.read_bytes() == before
+    leftovers = [str(file) for file in (store.confidential / "staging").rglob("*")]
+    (disk / "ballast").unlink()
+    return {
+        "refused": refused,
+        "kept": kept,
+        "leftovers": leftovers,
+        "later": write(large),
+        "rows": len(pl.read_parquet(week)),
+    }
+
+
+def doors(disk: Path) -> list[dict]:
+    """A door on ever less room, then on enough: how it ended, and how often noise was drawn and paid."""
+    found = []
+    for pages in range(40, -1, -4):
+        home = disk / f"door{pages}"
+        Door(home).store.secret  # noqa: B018  # the folders are there
+        leave(disk, pages)
+        opened = Door(home)
+        first = attempt(disk, opened)
+        (disk / "ballast").unlink()
+        again = Door(home)
+        values = [again().values["weighted"].tolist() for _ in range(2)]
+        rows = Ledger(home).rows()
+        found.append(
+            {
+                "first": first,
+                "drawn": opened.drawn + again.drawn,
+                "paid": sum(row.charge.measurement == REQUEST.key("noisy_series") for row in rows),
+                "same": values[0] == values[1],
+                "whole": Ledger(home).verify(again.measurements.witnesses()) == len(rows),
+            }
+        )
+    return found
+
+
+if __name__ == "__main__":
+    place = Path(sys.argv[1])
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "small", str(place)], check=True)
+    print(json.dumps({"ingest": ingest(place, place.parent), "doors": doors(place)}))

@@ -1,0 +1,13 @@
+"""Bugs planted in the SQL, for the tests of the tests."""
+
+from dataclasses import replace
+
+from resources import models
+
+
+def planted(monkeypatch, name: str, old: str, new: str) -> None:
+    """Change one line of a model's SQL."""
+    whole = models.model(name)
+    assert old in whole.sql
+    bugged = replace(whole, sql=whole.sql.replace(old, new))
+    monkeypatch.setattr("resources.engine.model", lambda wanted: bugged if wanted == name else models.model(wanted))

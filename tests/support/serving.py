@@ -1,0 +1,54 @@
+"""A real server of a town on a free port of this machine, and how to talk to it."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+@contextmanager
+def serving(settings: Path, home: Path, *options: str) -> Iterator[str]:
+    """`make ui` in a process group of its own, which ends with the block."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environment = {**os.environ, "DENSITY_HOME": str(home)}
+    command = [sys.executable, "-m", "density_assets", "ui", "--settings", str(settings), "--port", str(port), *options]
+    with (home.parent / f"server{port}.log").open("wb") as log:
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log, start_new_session=True)
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def asked(url: str, query: str, **variables: object) -> dict:
+    body = json.dumps({"query": query, "variables": variables}).encode()
+    request = urllib.request.Request(f"{url}/graphql", body, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return json.load(answer)["data"]
+
+
+def answer_when(url: str, query: str, ready: Callable[[dict], bool], seconds: float = 600) -> dict:
+    """The first answer that is as wanted; after so many seconds the last one, whatever it is."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            answer = asked(url, query)
+            if ready(answer) or time.monotonic() > deadline:
+                return answer
+        except (urllib.error.URLError, ConnectionError, TimeoutError):
+            if time.monotonic() > deadline:
+                raise
+        time.sleep(0.5)

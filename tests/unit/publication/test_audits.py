@@ -1,0 +1,14 @@
+"""Summaries of audits: found, absent, or not to be looked at."""
+
+from density_assets.publication.audits import AUDITS, audits
+
+
+def test_what_was_run_is_shown_and_what_is_not_allowed_is_not_opened(tmp_path):
+    for name in ("epsilon_audit", "membership_audit"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "summary.md").write_text(f"## {name}\n\nfound 0.12\n")
+    found = {audit.name: audit.summary for audit in audits(tmp_path, ["epsilon_audit", "recovery_audit", "schemes"])}
+    assert list(found) == list(AUDITS)
+    assert found["epsilon_audit"] == "## epsilon_audit\n\nfound 0.12\n"
+    assert found["membership_audit"] is None
+    assert found["recovery_audit"] is None

@@ -1,0 +1,63 @@
+"""Deliberately bad releases: each is named."""
+
+import json
+
+import polars as pl
+import pytest
+
+from density_assets.quality.released import disagreements, faults_of_counts
+
+CELLS = pl.Series("cell_id", ["N", "S"])
+
+
+def counts(first: int | float | None = 0) -> pl.DataFrame:
+    return pl.DataFrame(
+        {"cell_id": ["N"] * 168 + ["S"] * 168, "hour": [*range(168)] * 2, "count": [first, *range(335)]}
+    )
+
+
+def test_sound_counts_have_no_fault():
+    assert list(faults_of_counts(counts(), CELLS)) == []
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        (counts(-1), "counts must not be negative or empty"),
+        (counts(None), "counts must not be negative or empty"),
+        (counts(0.5), "counts must be integers, got Float64"),
+        (counts()[1:], "one row for each of 2 cells and 168 hours, got 335 rows"),
+        (pl.concat([counts()[1:], counts()[-1:]]), "one row for each of 2 cells"),
+        (counts().with_columns(cell_id=pl.lit("N")), "one row for each of 2 cells"),
+    ],
+)
+def test_bad_counts_are_named(table, words):
+    assert any(words in fault for fault in faults_of_counts(table, CELLS))
+
+
+@pytest.fixture
+def files(tmp_path):
+    parquet, csv, geojson = (tmp_path / f"density.{kind}" for kind in ("parquet", "csv", "geojson"))
+    counts().write_parquet(parquet)
+    counts().write_csv(csv)
+    by_cell = {cell: counts().filter(cell_id=cell)["count"].to_list() for cell in CELLS}
+    features = [{"properties": {"cell_id": cell, "counts": values}} for cell, values in by_cell.items()]
+    geojson.write_text(json.dumps({"features": features}))
+    return parquet, csv, geojson
+
+
+def test_files_of_one_release_agree(files):
+    assert list(disagreements(*files)) == []
+
+
+def test_files_that_differ_or_do_not_open_are_named(files):
+    parquet, csv, geojson = files
+    csv.write_text(csv.read_text().replace("S,167,334", "S,167,333"))
+    assert list(disagreements(*files)) == ["density.csv holds other counts than density.parquet"]
+    geojson.write_text("{")
+    assert "density.geojson cannot be read: JSONDecodeError" in list(disagreements(*files))
+    csv.unlink()
+    assert "density.csv cannot be read: FileNotFoundError" in list(disagreements(*files))
+    parquet.write_bytes(b"PAR1")
+    (only,) = disagreements(*files)
+    assert only.startswith("density.parquet cannot be read")
