@@ -4,10 +4,16 @@ VENV := .venv
 RUN := $(VENV)/bin/python -m
 CITY = $(if $(SETTINGS),--settings $(SETTINGS)) $(if $(WEEK),--week $(WEEK))
 
-.PHONY: release check verify study ui budget ledger test browser lint bench clean
+.PHONY: release backfill rebuild check verify audit study results ui budget ledger purge test browser lint bench clean
 
 release: $(VENV)/ready  ## one week, from records to everything derived from them [SETTINGS=my.toml] [WEEK=2007-09-10]
 	@$(RUN) density_assets release $(CITY)
+
+backfill: $(VENV)/ready  ## one week after another, until the first that is refused FROM=2007-09-10 TO=2007-10-08 [SETTINGS=…]
+	@$(RUN) density_assets backfill $(if $(SETTINGS),--settings $(SETTINGS)) --from $(FROM) --to $(TO)
+
+rebuild: $(VENV)/ready  ## tables and files of released weeks again, from stored draws [FROM=…] [TO=…] [SETTINGS=…]
+	@$(RUN) density_assets rebuild $(if $(SETTINGS),--settings $(SETTINGS)) $(if $(FROM),--from $(FROM)) $(if $(TO),--to $(TO))
 
 check: $(VENV)/ready  ## say what a city's own files hold, without running anything [SETTINGS=my.toml] [WEEK=…]
 	@$(RUN) density_assets check $(CITY)
@@ -15,11 +21,17 @@ check: $(VENV)/ready  ## say what a city's own files hold, without running anyth
 verify: $(VENV)/ready  ## check that a release's files, statement and ledger belong together RELEASE=…/privacy_statement_….json
 	@$(RUN) density_assets verify $(RELEASE)
 
-study: $(VENV)/ready  ## compare every scheme with the truth of a synthetic city NAME=schemes [SETTINGS=…] [REPETITIONS=20]
-	@$(RUN) density_assets study $(NAME) $(CITY) $(if $(REPETITIONS),--repetitions $(REPETITIONS))
+audit: $(VENV)/ready  ## the auditor's page, anew from the ledger and the releases [SETTINGS=my.toml]
+	@$(RUN) density_assets audit $(if $(SETTINGS),--settings $(SETTINGS))
 
-ui: $(VENV)/ready  ## Dagster web UI on this machine [SETTINGS=my.toml] [PORT=3000]
-	@$(RUN) density_assets ui $(if $(SETTINGS),--settings $(SETTINGS)) $(if $(PORT),--port $(PORT))
+study: $(VENV)/ready  ## one study: table, figures, summary NAME=schemes [SETTINGS=…] [REPETITIONS=20] [DATA=traces]
+	@$(RUN) density_assets study $(NAME) $(CITY) $(if $(REPETITIONS),--repetitions $(REPETITIONS)) $(if $(DATA),--data $(DATA))
+
+results: $(VENV)/ready  ## run studies and write docs/results.md [STUDIES="schemes caps"] [SETTINGS=…] [PAGE=docs/results.md]
+	@$(RUN) density_assets results $(CITY) $(if $(PAGE),--page $(PAGE)) $(if $(STUDIES),--studies $(STUDIES)) $(if $(REPETITIONS),--repetitions $(REPETITIONS))
+
+ui: $(VENV)/ready  ## Dagster web UI on this machine [SETTINGS=my.toml] [PORT=3000] [READONLY=1]
+	@$(RUN) density_assets ui $(if $(SETTINGS),--settings $(SETTINGS)) $(if $(PORT),--port $(PORT)) $(if $(READONLY),--read-only)
 
 budget: $(VENV)/ready  ## what releases have cost and what plans would cost [SETTINGS=…] [EPSILON=0.3] [WEEKS=52]
 	@$(RUN) density_assets budget $(CITY) $(if $(EPSILON),--epsilon $(EPSILON)) $(if $(WEEKS),--weeks $(WEEKS))
@@ -27,8 +39,11 @@ budget: $(VENV)/ready  ## what releases have cost and what plans would cost [SET
 ledger: $(VENV)/ready  ## verify the ledger [ACTION=backup|restore FILE=copy.sqlite]
 	@$(RUN) density_assets ledger $(or $(ACTION),verify) $(FILE)
 
+purge: $(VENV)/ready  ## erase the confidential zone of a released week WEEK=2007-09-10 [SETTINGS=my.toml] [FORCE=1]
+	@$(RUN) density_assets purge $(CITY) $(if $(FORCE),--force)
+
 test: lint browser  ## everything that must hold
-	$(RUN) pytest -n 2
+	$(RUN) pytest -n 2 --dist loadgroup
 
 browser:  # tests of pages need Debian's chromium; where it cannot be installed they are skipped and say so
 	@command -v chromium >/dev/null && command -v chromedriver >/dev/null \

@@ -4,8 +4,12 @@ import argparse
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from density_assets.errors import BadInput
+from density_assets.errors import BadInput, nearest
+
+if TYPE_CHECKING:
+    from density_assets.studies.study import Source
 
 
 def main() -> int:
@@ -33,17 +37,36 @@ def _parser() -> argparse.ArgumentParser:
     monday = "the Monday of the week; by default the city's first"
     command("release", "materialise one week, end to end").add_argument("--week", help=monday)
     command("check", "say what a city's own files hold, without running anything").add_argument("--week", help=monday)
-    command("ui", "serve the Dagster web UI on this machine").add_argument("--port", type=int, default=3000)
+    for name, text in (
+        ("backfill", "release one week after another, until the first that is refused"),
+        ("rebuild", "make tables and files of released weeks again from stored draws, at no charge"),
+    ):
+        several = command(name, text)
+        several.add_argument("--from", dest="first", required=name == "backfill", help="the first Monday")
+        several.add_argument("--to", dest="last", required=name == "backfill", help="the last Monday")
+    ui = command("ui", "serve the Dagster web UI on this machine")
+    ui.add_argument("--port", type=int, default=3000)
+    ui.add_argument("--read-only", action="store_true", help="for auditors: nothing can be started or changed")
     budget = command("budget", "what releases have cost, what is left, and what plans would cost")
     budget.add_argument("--week", help=monday)
     budget.add_argument("--epsilon", type=float, help="of the releases to plan; by default that of the settings")
     budget.add_argument("--weeks", type=int, default=52, help="how many releases to plan")
     verify = command("verify", "check that the files, the statement and the ledger of a release belong together")
     verify.add_argument("release", type=Path, help="its privacy_statement_….json, or the folder that holds one")
-    study = command("study", "compare every scheme with the truth of a synthetic city")
-    study.add_argument("name", choices=("schemes",))
+    command("audit", "make the auditor's page anew from the ledger and the releases")
+    study = command("study", "answer one question with seeded repetitions: table, figures, summary")
+    study.add_argument("name")
     study.add_argument("--week", help=monday)
-    study.add_argument("--repetitions", type=int, default=20)
+    study.add_argument("--repetitions", type=int, help="by default as many as the study declares, mostly 20")
+    study.add_argument("--data", type=Path, help="files of traces, for studies that can use them")
+    results = command("results", "run studies and write the results page with their tables and figures")
+    results.add_argument("--week", help=monday)
+    results.add_argument("--repetitions", type=int, help="by default as many as each study declares")
+    results.add_argument("--studies", nargs="*", default=[], help="by default all of them")
+    results.add_argument("--page", type=Path, default=Path("docs/results.md"))
+    purge = command("purge", "erase the confidential zone of a week that is released")
+    purge.add_argument("--week", required=True, help="the Monday of the week")
+    purge.add_argument("--force", action="store_true", help="erase it even if its release is not complete")
     ledger = command("ledger", "verify, back up or restore the ledger")
     ledger.add_argument("action", choices=("verify", "backup", "restore"))
     ledger.add_argument("file", type=Path, nargs="?", help="the copy, for backup and restore")
@@ -52,23 +75,35 @@ def _parser() -> argparse.ArgumentParser:
 
 # Commands import what they need when they run: `--help` must not wait for Dagster.
 def _release(arguments: argparse.Namespace) -> int:
-    from resources.instance import release_week
+    from resources.terminal import release_week
 
     return release_week(arguments.week)
+
+
+def _backfill(arguments: argparse.Namespace) -> int:
+    from resources.terminal import backfill
+
+    return backfill(arguments.first, arguments.last)
+
+
+def _rebuild(arguments: argparse.Namespace) -> int:
+    from resources.terminal import rebuild
+
+    return rebuild(arguments.first, arguments.last)
 
 
 def _check(arguments: argparse.Namespace) -> int:
     from density_assets.cities.inspection import inspect
     from density_assets.settings import load_settings
 
-    print(inspect(load_settings(arguments.settings), arguments.week))
+    print(inspect(load_settings(arguments.settings), arguments.week, _home()))
     return 0
 
 
 def _ui(arguments: argparse.Namespace) -> int:
     from resources.instance import serve
 
-    return serve(arguments.port)
+    return serve(arguments.port, read_only=arguments.read_only)
 
 
 def _budget(arguments: argparse.Namespace) -> int:
@@ -107,6 +142,12 @@ def _ledger(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _purge(arguments: argparse.Namespace) -> int:
+    from resources.terminal import purge_week
+
+    return purge_week(arguments.week, force=arguments.force)
+
+
 def _verify(arguments: argparse.Namespace) -> int:
     from density_assets.publication.verification import verify_release
 
@@ -116,25 +157,47 @@ def _verify(arguments: argparse.Namespace) -> int:
     return 0 if all(holds for holds, _ in findings) else 1
 
 
+def _audit(_: argparse.Namespace) -> int:
+    from resources.terminal import audit
+
+    return audit()
+
+
 def _study(arguments: argparse.Namespace) -> int:
+    from density_assets.studies import STUDIES
+    from density_assets.studies.study import conduct
+    from resources.console import say
+
+    if arguments.name not in STUDIES:
+        known = ", ".join(STUDIES)
+        raise BadInput(f"a study must be one of {known}; got {arguments.name!r}{nearest(arguments.name, STUDIES)}")
+    study, source = STUDIES[arguments.name], _source(arguments, arguments.data)
+    outcome = conduct(study, source, arguments.repetitions or study.repetitions, say)
+    print(f"{outcome.summary}\n{outcome.folder}")
+    return 0
+
+
+def _results(arguments: argparse.Namespace) -> int:
+    from density_assets.studies.results import write_results
+
+    write_results(_source(arguments, None), arguments.studies, arguments.repetitions, arguments.page)
+    print(arguments.page)
+    return 0
+
+
+def _source(arguments: argparse.Namespace, data: Path | None) -> "Source":
+    """The city and week the arguments name, as studies take them."""
     from density_assets.calendar import parse_week
     from density_assets.settings import load_settings
-    from density_assets.studies import schemes
-    from density_assets.studies.inputs import load_week
+    from density_assets.studies.study import Source
+    from resources.console import say
     from resources.stamps import stamp_values
     from resources.store import Store
 
     settings = load_settings(arguments.settings)
     store = Store(_home(), settings.city.name, stamp_values(settings))
-    week = load_week(settings, store, parse_week(arguments.week) if arguments.week else settings.city.first_week)
-    folder = store.folder / "studies" / arguments.name
-    results = schemes.run(
-        week, folder, schemes.grid(), arguments.repetitions, lambda line: print(line, file=sys.stderr)
-    )
-    table = schemes.as_markdown(schemes.summary(results))
-    (folder / "summary.md").write_text(table + "\n", encoding="utf-8")
-    print(table)
-    return 0
+    week = parse_week(arguments.week) if arguments.week else settings.city.first_week
+    return Source(settings, store, week, data, say)
 
 
 def _home() -> Path:
@@ -143,12 +206,17 @@ def _home() -> Path:
 
 _COMMANDS = {
     "release": _release,
+    "backfill": _backfill,
+    "rebuild": _rebuild,
     "check": _check,
     "ui": _ui,
     "budget": _budget,
     "ledger": _ledger,
     "verify": _verify,
+    "audit": _audit,
     "study": _study,
+    "results": _results,
+    "purge": _purge,
 }
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Everything a person chooses, read from one TOML file and validated before anything runs.
 
-Four tables: `[city]` (what is counted), `[privacy]` (what is promised), `[scheme]` (how it is kept) and
-`[engine]` (what the machine may use). Without a file the embedded city is used, at the size of the case study.
+Six tables: `[city]` (what is counted), `[privacy]` (what is promised), `[scheme]` (how it is kept), `[engine]`
+(what the machine may use), `[alerts]` (who is told of a failed run) and `[revisions]` (which weeks are released
+anew). Without a file the embedded city is used, at the size of the case study.
 """
 
 import os
@@ -21,6 +22,7 @@ MAX_DELTA = 1e-5
 
 Positive = Annotated[int, Field(ge=1)]
 AboveZero = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Share = Annotated[float, Field(gt=0, lt=1)]
 Delta = Annotated[float, Field(gt=0, le=MAX_DELTA)]
 
 
@@ -71,6 +73,13 @@ class CitySettings(_Table):
             raise ValueError(f"a week starts on a Monday, got {first_week:%A %Y-%m-%d}")
         return first_week
 
+    @field_validator("cells", "towers", "visits")
+    @classmethod
+    def _plain_path(cls, path: Path | str | None) -> Path | str | None:
+        if path is not None and ".." in Path(path).parts:
+            raise ValueError(f"paths must not climb with '..', got {str(path)!r}: write it absolute")
+        return path
+
     @field_validator("timezone")
     @classmethod
     def _known_zone(cls, timezone: str) -> str:
@@ -111,17 +120,25 @@ class PrivacySettings(_Table):
     visits_clamp: Positive = 732
     budget_epsilon: AboveZero = 3.0
     budget_delta: Delta = MAX_DELTA
-    revision: Positive = 1
 
 
 class SchemeSettings(_Table):
     """How the noise is shaped."""
 
-    name: Literal["lpa", "gpa", "fpa", "efpa", "efpag", "efpag_iris", "lowrank"] = "lowrank"
+    name: Literal[
+        "lpa", "gpa", "fpa", "efpa", "efpag", "efpag_iris", "lowrank",
+        "direct", "threshold", "static_hybrid", "dynamic_hybrid",
+    ] = "lowrank"  # fmt: skip
     calibration: Literal["sound", "published"] = "sound"
     improved: bool = True
-    split: Annotated[float, Field(gt=0, lt=1)] | None = None
+    split: Share | None = None
     weight_l: Positive = 20
+    change: AboveZero = 0.25
+    releases: Positive = 14
+    comparing_share: Share = 0.05
+    selecting_share: Share = 0.05
+    moving_share: Share = 0.75
+    window_weight: AboveZero = 0.3
 
 
 class EngineSettings(_Table):
@@ -131,6 +148,26 @@ class EngineSettings(_Table):
     threads: Positive = min(os.cpu_count() or 1, 8)
     rows_per_bucket: Annotated[int, Field(ge=1_000)] = 3_000_000
 
+    @property
+    def memory_bytes(self) -> int:
+        """The memory as a number."""
+        number, unit = self.memory[:-3], self.memory[-3:]
+        if unit[1:] != "iB":
+            number, unit = self.memory[:-2], self.memory[-2:]
+        return int(float(number) * {"MB": 10**6, "GB": 10**9, "MiB": 2**20, "GiB": 2**30}[unit])
+
+
+class AlertSettings(_Table):
+    """Where a failed run is reported: a file that gets a line, an address that gets a request, both or neither."""
+
+    file: Path | None = None
+    webhook: Annotated[str, Field(pattern=r"^https?://[^\s/]+")] | None = None
+
+    @property
+    def wanted(self) -> bool:
+        """Whether anybody is to be told."""
+        return self.file is not None or self.webhook is not None
+
 
 class Settings(_Table):
     """All settings of one city; `folder` is where relative paths start."""
@@ -139,7 +176,21 @@ class Settings(_Table):
     privacy: PrivacySettings = PrivacySettings()
     scheme: SchemeSettings = SchemeSettings()
     engine: EngineSettings = EngineSettings()
+    alerts: AlertSettings = AlertSettings()
+    revisions: dict[date, Positive] = {}
     folder: Path = Field(default=Path("."), exclude=True)
+
+    @field_validator("revisions")
+    @classmethod
+    def _of_weeks(cls, revisions: dict[date, int]) -> dict[date, int]:
+        for week in revisions:
+            if week.weekday() != 0:
+                raise ValueError(f"a week is named by its Monday, got {week:%A %Y-%m-%d}")
+        return revisions
+
+    def revision_of(self, week: str) -> int:
+        """Which release of a week is meant: the first, unless a person has declared another."""
+        return self.revisions.get(date.fromisoformat(week), 1)
 
     def with_epsilon(self, epsilon: float) -> "Settings":
         """The same settings with another promise, validated like any other."""
@@ -181,7 +232,7 @@ def _unknown_keys(tables: dict[str, Any]) -> Iterator[str]:
         elif not isinstance(content, dict):
             yield f"[{table}] must be a table, got {content!r}"
         else:
-            fields = model.model_fields
+            fields = getattr(model, "model_fields", content)  # a table without fields is keyed by week
             yield from (f"unknown key {table}.{key}{nearest(key, fields)}" for key in content.keys() - fields.keys())
 
 

@@ -1,11 +1,8 @@
 """The confidential zone: everything that touches personal data before noise is added."""
 
-import hashlib
-import hmac
 import sys
 from collections.abc import Callable
 from datetime import date
-from typing import Any
 
 import dagster as dg
 import numpy as np
@@ -14,6 +11,7 @@ import polars as pl
 from density_assets import series
 from density_assets.assets.zones import Column, Made, Zone, asset, column, model_columns, sql_version, upstream
 from density_assets.calendar import WeekClock, week_clock
+from density_assets.cities.confinement import refuse_kept
 from density_assets.cities.population import simulate_week
 from density_assets.cities.records import is_complete, record_files
 from density_assets.cities.tables import cells_from, cover_from, overlaps_from, polygons, towers_from
@@ -21,9 +19,9 @@ from density_assets.geometry.cover_mapping import to_cover
 from density_assets.geometry.overlaps import interpolation
 from density_assets.plots.maps import value_map
 from density_assets.plots.rhythm import week_rhythm
-from resources.engine import KEYS
 from resources.ingest import write_records, write_simulated
 from resources.models import model
+from resources.parameters import model_parameters
 
 HOUR = column("hour of the week, 0 is Monday 00:00", "tower_series.hour")
 
@@ -59,6 +57,7 @@ def visits(
         write_simulated(store, clock.week, chunks, sites, users, _progress(context))
         return Made(None)
     files = record_files(settings.city.visits, clock.week, settings.folder)
+    refuse_kept(files, store.folder.parent)
     if not is_complete(settings.city.visits, clock.week, settings.folder):
         context.log.warning("no _SUCCESS beside the visit files: make sure that the week is complete")
     rejected = write_records(store, engine, clock, files, settings.city, _progress(context))
@@ -81,32 +80,14 @@ def _say_clock_changes(context: dg.AssetExecutionContext, clock: WeekClock) -> N
             context.log.info(f"clocks change in the week of {clock.week}: hour {hour} {fate}")
 
 
-def _parameters(context: dg.AssetExecutionContext) -> dict[str, Any]:
-    """Everything a model may ask for; salts differ by week, so that weeks are sampled independently."""
-    settings, store = context.resources.settings, context.resources.store
-    key = str(settings.city.seed).encode() if settings.city.synthetic else store.secret
-
-    def salt(purpose: str) -> int:
-        digest = hmac.new(key, f"{purpose} {context.partition_key}".encode(), hashlib.sha256).digest()
-        return int.from_bytes(digest) % KEYS
-
-    return {
-        "visits_per_user": settings.privacy.visits_per_user,
-        "visits_clamp": settings.privacy.visits_clamp,
-        "weight_l": settings.scheme.weight_l,
-        "site_salt": salt("site"),
-        "hour_salt": salt("hour"),
-        "visit_salt": salt("visit"),
-    }
-
-
 def _model_asset(name: str) -> dg.AssetsDefinition:
     """An asset whose work is the SELECT in `dbt_like_sql/<name>.sql`."""
     wanted = model(name)
 
     def run(context: dg.AssetExecutionContext) -> Made:
         week = date.fromisoformat(context.partition_key)
-        context.resources.engine.materialise(name, week, _parameters(context), _progress(context))
+        parameters = model_parameters(context.resources.settings, context.resources.store, week)
+        context.resources.engine.materialise(name, week, parameters, _progress(context))
         return Made(None)
 
     run.__name__, run.__doc__ = name, wanted.description

@@ -1,8 +1,7 @@
 """The evaluation zone: how far the release is from the truth. It reads the truth, so it is confidential.
 
 Nothing flows from here to a release. Choosing a scheme, a cap or a split by these numbers on real people is a use of
-their data
-that nobody pays for: it voids the promise. Choose on synthetic cities.
+their data that nobody pays for: it voids the promise. Choose on synthetic cities.
 """
 
 import dagster as dg
@@ -14,9 +13,10 @@ from density_assets.assets.zones import Made, Zone, asset, column
 from density_assets.cities.tables import cells_from
 from density_assets.metrics.correlation import pearson_per_row
 from density_assets.metrics.earth_movers import emd_per_hour
-from density_assets.metrics.relative_error import GAMMA_SHARE, mre_per_cell, relative_errors
-from density_assets.plots.errors import box_plots, error_over_week
+from density_assets.metrics.relative_error import mre_per_cell, mre_per_hour
+from density_assets.plots.errors import box_plots, errors_over_week
 from density_assets.plots.maps import value_map
+from density_assets.plots.picture import png
 
 
 @asset(
@@ -40,12 +40,10 @@ def evaluation_metrics(
     released = series.matrix(density, ids, "count").astype(np.float64)
     city = cells_from(cells)
     mre, pc = mre_per_cell(truth, released), pearson_per_row(truth, released)
-    floor = GAMMA_SHARE * truth.sum(axis=1, keepdims=True)
-    seen = floor[:, 0] > 0
-    by_hour = relative_errors(truth[seen], released[seen], floor[seen]).mean(axis=0) if seen.any() else np.zeros(168)
+    by_hour = mre_per_hour(truth, released)
     emd = emd_per_hour(truth, released, city.centroids)
     pictures = {
-        "over_the_week": error_over_week(by_hour, emd),
+        "over_the_week": png(errors_over_week({"release": by_hour}, {"release": emd})),
         "boxes": box_plots(MRE=mre, PC=pc, EMD=emd),
         "map_of_mre": value_map(city.polygons, np.nan_to_num(mre), "relative error of each cell", "MRE"),
         "map_of_pc": value_map(city.polygons, np.clip(pc, 0, 1), "correlation of each cell", "PC"),

@@ -28,6 +28,7 @@ from resources.ledger import Ledger
 from resources.measurements import Measurements
 from resources.store import Store, write_durably
 
+AUDIT_PAGE = "audit.html"  # beside the pages of releases
 PLACE_KINDS = {"towers": "tower", "cells": "cell"}
 SAMPLE_CELLS = 5
 GEOMETRY = ("cover_graph", "overlaps", "tower_cells", "towers", "cells")
@@ -135,11 +136,13 @@ def privacy_statement(context: dg.AssetExecutionContext, density: pl.DataFrame) 
 
     Nothing in it is computed from records. `make verify` checks that files, statement and ledger belong together.
     """
-    name = naming(context.resources.store, context)
-    said = statement(_facts(context, name))
-    text = as_markdown(said)
-    write_durably(name.file("privacy_statement", "json"), json.dumps(said, indent=2).encode())
-    write_durably(name.file("privacy_statement", "md"), text.encode())
+    store = context.resources.store
+    name = naming(store, context)
+    with store.locked(f"statement-{context.partition_key}"):  # the statement and the chain it names are written as one
+        said = statement(_facts(context, name))
+        text = as_markdown(said)
+        write_durably(name.file("privacy_statement", "json"), json.dumps(said, indent=2).encode())
+        write_durably(name.file("privacy_statement", "md"), text.encode())
     table = pl.DataFrame({"file": list(said["files"]), "sha256": list(said["files"].values())})
     return Made(table, facts={"statement": dg.MetadataValue.md(text)})
 
@@ -164,6 +167,7 @@ def density_report(context: dg.AssetExecutionContext, density: pl.DataFrame) -> 
         "GeoJSON": name.file("density", "geojson").name,
         "Data dictionary": name.file("data_dictionary", "md").name,
         "Privacy statement": name.file("privacy_statement", "json").name,
+        "Audit of all releases": AUDIT_PAGE,
     }
     page = report_html(
         ReportData(
@@ -196,7 +200,8 @@ def place_ids(store: Store) -> pl.DataFrame:
 
 def naming(store: Store, context: dg.AssetExecutionContext) -> Naming:
     """Where this release's files lie."""
-    return Naming(store.release, context.partition_key, context.resources.settings.privacy.revision)
+    week = context.partition_key
+    return Naming(store.release, week, context.resources.settings.revision_of(week))
 
 
 def _write_parquet(table: pl.DataFrame, name: Naming) -> None:

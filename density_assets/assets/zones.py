@@ -23,6 +23,7 @@ import polars as pl
 
 from density_assets.partitions import WEEKS
 from density_assets.settings import Settings
+from resources.faults import in_clear_words
 from resources.models import Model
 from resources.store import Store, column_types, fingerprint, private_files
 
@@ -49,6 +50,8 @@ GROUPS = {
     Zone.RELEASE: "4_release",
     Zone.EVALUATION: "5_evaluation",
 }
+STUDY_GROUPS = {"study": "6_studies", "audit": "7_audits"}
+WRITER = "tables"  # pool of runs that write tables: they queue, see resources/dagster.yaml
 OWNERS = {
     Zone.PUBLIC: "team:geography",
     Zone.CONFIDENTIAL: "team:data-protection",
@@ -108,6 +111,8 @@ def asset(
     code_version: str = "1",
     weekly: bool = True,
     group: str | None = None,
+    resources: tuple[str, ...] = (),
+    op_tags: dict[str, str] | None = None,
 ) -> Callable[[Callable[..., Made]], dg.AssetsDefinition]:
     """Turn a function that returns `Made` into an asset of a zone.
 
@@ -115,6 +120,8 @@ def asset(
     deps: upstream assets that are read by SQL rather than passed as arguments.
     group: where the lineage page shows it, if not with its zone.
     weekly: whether there is one table per week (never for public assets) or one for all.
+    resources: what it needs beyond what every asset gets.
+    op_tags: what the executor should know.
     """
 
     def decorate(function: Callable[..., Made]) -> dg.AssetsDefinition:
@@ -123,18 +130,19 @@ def asset(
 
         @functools.wraps(function)
         def run(context: dg.AssetExecutionContext, **inputs: Any) -> dg.Output[pl.DataFrame | None]:
-            made = function(context, **inputs)
-            _refuse_other_columns(name, made.table, columns)
             settings, store = context.resources.settings, context.resources.store
-            week = date.fromisoformat(context.partition_key) if partitions else None
-            rows, types = store.week_shape(table or name, week) if made.table is None else _shape(made.table)
-            metadata = {
-                "dagster/column_schema": _schema(columns, types),
-                "dagster/column_lineage": _lineage(columns),
-                **_shown(made.pictures, {"rows": rows} | made.facts, name, zone, week, settings, store),
-            }
-            version = dg.DataVersion(_data_version(made, table or name, zone, week, store))
-            return dg.Output(made.table, metadata=metadata, data_version=version)
+            with in_clear_words(store.folder):
+                made = function(context, **inputs)
+                _refuse_other_columns(name, made.table, columns)
+                week = date.fromisoformat(context.partition_key) if partitions else None
+                rows, types = store.week_shape(table or name, week) if made.table is None else _shape(made.table)
+                metadata = {
+                    "dagster/column_schema": _schema(columns, types),
+                    "dagster/column_lineage": _lineage(columns),
+                    **_shown(made.pictures, {"rows": rows} | made.facts, name, zone, week, settings, store),
+                }
+                version = dg.DataVersion(_data_version(made, table or name, zone, week, store))
+                return dg.Output(made.table, metadata=metadata, data_version=version)
 
         # Dagster reads inputs off the signature; what it gets back is decided here, not by the function.
         signature = inspect.signature(function).replace(return_annotation=inspect.Signature.empty)
@@ -151,8 +159,10 @@ def asset(
             metadata={"zone": zone.value, "table": table or name},
             partitions_def=partitions,
             deps=list(deps),
+            op_tags=op_tags,
             io_manager_key="tables",
-            required_resource_keys={"settings", "store", "engine", "measurements", "ledger"},
+            pool=WRITER,
+            required_resource_keys={"settings", "store", "engine", "measurements", "ledger", *resources},
         )(run)
 
     return decorate
@@ -200,7 +210,7 @@ def _shown(
 ) -> dict[str, Any]:
     """What the UI shows: everything where everybody may know it, else only where to find it."""
     if zone in OPEN or settings.city.synthetic:
-        return {**facts, **{title: _inline(picture) for title, picture in pictures.items()}}
+        return {**facts, **{title: inline_picture(picture) for title, picture in pictures.items()}}
     folder = store.confidential / "about" / name
     with private_files():
         folder.mkdir(parents=True, exist_ok=True)
@@ -210,7 +220,8 @@ def _shown(
     return {"details": f"confidential: {folder.relative_to(store.folder)}/{week}*"}
 
 
-def _inline(picture: bytes) -> dg.MetadataValue[Any]:
+def inline_picture(picture: bytes) -> dg.MetadataValue[Any]:
+    """A PNG as the UI shows it."""
     return dg.MetadataValue.md(f"![picture](data:image/png;base64,{base64.b64encode(picture).decode()})")
 
 

@@ -1,5 +1,6 @@
 """Maps of cells as PNG: outlines, values by colour, and the cover."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,25 @@ def value_map(polygons: NDArray[np.object_], values: NDArray[np.float64], title:
     axes.add_collection(shapes)
     figure.colorbar(shapes, ax=axes, label=label, shrink=0.7)
     return _finished(figure, axes, polygons)
+
+
+def map_grid(polygons: NDArray[np.object_], maps: Mapping[str, NDArray[np.float64]]) -> Figure:
+    """Several maps in two columns, each column on one scale: errors left, correlations right (Fig. 11)."""
+    rows = (len(maps) + 1) // 2
+    figure = Figure(figsize=(8.4, 2.9 * rows), layout="constrained")
+    grid = figure.subplots(rows, 2, squeeze=False)
+    for position, (title, values) in enumerate(maps.items()):
+        axes, column = grid[position // 2, position % 2], list(maps.values())[position % 2 :: 2]
+        low, high = np.nanquantile(np.concatenate(column), (0.01, 0.99))
+        shapes = _shapes(polygons, edgecolor="white", linewidth=0.1)
+        shapes.set(array=values, norm=Normalize(low, high), cmap="viridis_r" if position % 2 == 0 else "viridis")
+        axes.add_collection(shapes)
+        axes.autoscale_view()
+        axes.set_aspect("equal")
+        axes.axis("off")
+        axes.set_title(title, fontsize=9, color=INK, loc="left")
+        figure.colorbar(shapes, ax=axes, shrink=0.8)
+    return figure
 
 
 def cover_map(towers: NDArray[np.object_], cells: NDArray[np.object_], title: str) -> bytes:

@@ -1,7 +1,6 @@
 """What a study works on: the matrices of one materialised week of a synthetic city."""
 
 from dataclasses import dataclass
-from datetime import date
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,19 @@ from density_assets.cities.tables import cells_from
 from density_assets.errors import BadInput
 from density_assets.geometry.places import Places
 from density_assets.schemes.scheme import Counts, Scheme
-from density_assets.settings import Settings
+from density_assets.studies.study import Source
 from resources.geography import read_places
-from resources.store import Store
+
+TABLES = (
+    "tower_series",
+    "one_visit_histogram",
+    "visit_total",
+    "cells",
+    "towers",
+    "tower_cells",
+    "overlaps",
+    "cover_graph",
+)
 
 
 @dataclass(frozen=True)
@@ -22,6 +31,7 @@ class Week:
     """A week's counts before and after truncation, and the public geography they lie on.
 
     truth: original visits per cell and hour, which every metric compares with.
+    tower_totals: original visits of each tower.
     """
 
     places: Places
@@ -31,6 +41,7 @@ class Week:
     sampled: NDArray[np.int64]
     visit_total: int
     truth: NDArray[np.float64]
+    tower_totals: NDArray[np.float64]
 
     def counts(self, scheme: Scheme) -> Counts:
         """The confidential numbers as a scheme's doors would see them."""
@@ -40,8 +51,9 @@ class Week:
         return Counts(series=here, sampled=self.sampled, visit_total=self.visit_total)
 
 
-def load_week(settings: Settings, store: Store, week: date) -> Week:
+def load_week(source: Source) -> Week:
     """Read a materialised week; real people's weeks are refused, because a study draws many times."""
+    settings, store, week = source.settings, source.store, source.week
     if not settings.city.synthetic:
         raise BadInput(
             "a study must run on a synthetic city, got records of real people: it draws noise many times and compares "
@@ -60,4 +72,5 @@ def load_week(settings: Settings, store: Store, week: date) -> Week:
         sampled=series.vector(store.read_week("one_visit_histogram", week), towers["tower_id"], "users"),
         visit_total=store.read_week("visit_total", week)["visits"].item(),
         truth=places.to_cells("towers") @ original,
+        tower_totals=original.sum(axis=1),
     )

@@ -58,6 +58,7 @@ def test_a_week_end_to_end(town, tmp_path):
             "privacy_statement",
             "density_report",
             "ledger",
+            "audit_page",
         }
         assert sorted(connection.sql("select kind, id from cover").fetchall())[0][0] in ("cell", "tower")
     with duckdb.connect(str(store.confidential / "confidential.duckdb"), read_only=True) as connection:

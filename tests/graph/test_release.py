@@ -6,6 +6,7 @@ import duckdb
 import polars as pl
 import pytest
 from runs import WEEK, materialise, shown
+from town import make_town
 
 from density_assets.errors import BadInput
 from density_assets.publication.verification import verify_release
@@ -14,8 +15,6 @@ from density_assets.publication.verification import verify_release
 @pytest.fixture(scope="module")
 def released(tmp_path_factory):
     """One release of a simulated town, shared by the tests that only look."""
-    from conftest import make_town
-
     folder = tmp_path_factory.mktemp("released")
     town = make_town(folder)
     town.set('visits = "visits/{week}/*.csv"', "users = 3000\npopulation = 300000")
@@ -115,20 +114,6 @@ def test_the_page_and_the_ui_show_the_release(released):
     metadata = shown(result, "density").metadata
     assert "data:image/png;base64," in metadata["map"].value
     assert "data:image/png;base64," in metadata["sample"].value
-
-
-def test_a_second_revision_keeps_both_releases_apart(town, tmp_path):
-    home = tmp_path / "home"
-    town.set('visits = "visits/{week}/*.csv"', "users = 30000")
-    materialise(town.settings, home)
-    before = (home / f"town/release/density_{WEEK}.csv").read_bytes()
-    town.set("[engine]", "[privacy]\nrevision = 2\n[engine]")
-    materialise(town.settings, home)
-    folder = home / "town/release"
-    assert (folder / f"density_{WEEK}.csv").read_bytes() == before
-    assert (folder / f"density_{WEEK}_r2.csv").read_bytes() != before
-    for statement in (f"privacy_statement_{WEEK}.json", f"privacy_statement_{WEEK}_r2.json"):
-        assert all(findings(folder / statement).values())
 
 
 def test_delta_above_one_in_the_population_is_a_warning(town, tmp_path):

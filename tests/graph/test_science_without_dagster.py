@@ -8,15 +8,11 @@ from pathlib import Path
 import density_assets
 
 ROOT = Path(density_assets.__file__).parent
-ORCHESTRATION = {"definitions.py", "partitions.py", "jobs.py", "checks.py"}
+ORCHESTRATION = {"assets", "checks", "definitions.py", "partitions.py", "jobs.py", "automation.py"}
 
 
 def science() -> list[Path]:
-    return [
-        file
-        for file in sorted(ROOT.rglob("*.py"))
-        if file.relative_to(ROOT).parts[0] != "assets" and file.name not in ORCHESTRATION
-    ]
+    return [file for file in sorted(ROOT.rglob("*.py")) if file.relative_to(ROOT).parts[0] not in ORCHESTRATION]
 
 
 def imports(file: Path) -> set[str]:

@@ -22,7 +22,7 @@ def density(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_release_shows_progress_and_says_what_was_produced(town, tmp_path):
+def test_release_says_what_was_produced_and_purge_erases_what_is_confidential(town, tmp_path):
     home = tmp_path / "home"
     done = density(home, "release", "--settings", str(town.settings), "--week", "2007-09-10")
     assert done.returncode == 0, done.stderr
@@ -33,18 +33,30 @@ def test_release_shows_progress_and_says_what_was_produced(town, tmp_path):
     assert len(pl.read_parquet(visits)) == 2
     assert {name for name in os.listdir(home) if not name.startswith("ledger.sqlite-")} == {"town", "ledger.sqlite"}
     assert sorted(os.listdir(home / "town")) == ["confidential", "dagster", "release"]
+    assert "bob" not in done.stdout + done.stderr
+
+    refused = density(home, "purge", "--settings", str(town.settings), "--week", "2007-09-03")
+    assert refused.returncode == 1
+    assert "the week of 2007-09-03 must be released before its records are erased" in refused.stderr
+    purged = density(home, "purge", "--settings", str(town.settings), "--week", "2007-09-10")
+    assert purged.returncode == 0, purged.stderr
+    assert "the confidential zone of the week of 2007-09-10 is erased; what is released stays" in purged.stderr
+    assert f"your own files are yours to erase: {town.folder}/visits/2007-09-10/*.csv" in purged.stderr
+    assert not visits.exists()
+    assert density(home, "verify", str(home / "town/release")).returncode == 0
 
 
 def test_a_bad_file_is_one_line_and_no_week(town, tmp_path):
     town.write_visits("", name="other.csv")
     (town.visits / "part-0.csv").unlink()
-    (town.visits / "other.csv").write_text("user,when,where\n")
+    (town.visits / "other.csv").write_text("bob,2007-09-10 08:10:00,A\n")  # no header: line 1 is somebody's record
     home = tmp_path / "home"
     done = density(home, "release", "--settings", str(town.settings), "--week", "2007-09-10")
     assert done.returncode == 1
     assert "error: visits: " in done.stderr
     assert "city.visit_user must name a column of the file, 'user_id' is not in line 1" in done.stderr
     assert "Traceback" not in done.stderr
+    assert "bob" not in done.stdout + done.stderr
     assert not list((home / "town/confidential").glob("*/*.parquet"))
 
 
@@ -85,8 +97,8 @@ def test_check_of_wrong_settings_names_the_mistake(town, tmp_path):
     assert "unknown key city.cel_id; did you mean 'cell_id'?" in done.stderr
 
 
-@pytest.mark.parametrize("scheme", ["lpa", "gpa", "fpa", "efpa", "efpag", "efpag_iris"])
-def test_every_scheme_ends_in_a_release_that_verifies(town, tmp_path, scheme):
+@pytest.mark.parametrize("scheme", ["lpa", "efpag", "efpag_iris", "static_hybrid", "dynamic_hybrid"])
+def test_every_kind_of_scheme_ends_in_a_release_that_verifies(town, tmp_path, scheme):
     """The graph is built for the scheme of the settings, so each runs in a process of its own."""
     town.set('visits = "visits/{week}/*.csv"', "users = 3000")
     town.set("[engine]", f'[scheme]\nname = "{scheme}"\n[engine]')
@@ -110,6 +122,10 @@ def test_budget_and_ledger_answer_before_and_after_a_release(town, tmp_path):
     density(home, "release", "--settings", str(town.settings), "--week", "2007-09-10")
     after = density(home, "budget", "--settings", str(town.settings))
     assert "for 1 weeks" in after.stdout
+    audited = density(home, "audit", "--settings", str(town.settings))
+    assert audited.returncode == 0, audited.stderr
+    assert "| of them verified | 1 |" in audited.stdout
+    assert audited.stdout.endswith(f"{home / 'town/release/audit.html'}\n")
     copy = tmp_path / "copies" / "ledger.sqlite"
     assert "2 charges" in density(home, "ledger", "backup", str(copy)).stdout
     for file in home.glob("ledger.sqlite*"):
@@ -118,6 +134,13 @@ def test_budget_and_ledger_answer_before_and_after_a_release(town, tmp_path):
     assert lost.returncode == 2
     assert "restore a newer backup" in lost.stderr
     assert "2 charges" in density(home, "ledger", "restore", str(copy)).stdout
+
+
+def test_an_audit_of_nothing_is_refused_and_leaves_nothing_behind(town, tmp_path):
+    done = density(tmp_path / "home", "audit", "--settings", str(town.settings))
+    assert done.returncode == 2
+    assert "there must be a ledger to audit" in done.stderr
+    assert not (tmp_path / "home").exists()
 
 
 def test_a_study_of_real_people_is_refused(town, tmp_path):

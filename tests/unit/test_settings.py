@@ -85,3 +85,30 @@ def test_a_mistake_is_named(tmp_path, text, words):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(BadInput, match=r"must be readable: .*none.toml: No such file"):
         load_settings(tmp_path / "none.toml")
+
+
+def test_a_revision_is_declared_for_one_week(tmp_path):
+    settings = loaded(tmp_path, "[revisions]\n2007-09-10 = 2\n")
+    assert [settings.revision_of(week) for week in ("2007-09-10", "2007-09-17")] == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[revisions]\n2007-09-12 = 2", "a week is named by its Monday, got Wednesday 2007-09-12"),
+        ("[revisions]\n2007-09-10 = 0", "Input should be greater than or equal to 1, got 0"),
+        ("[revisions]\nsometime = 2", "revisions.sometime"),
+        ("[privacy]\nrevision = 2", "unknown key privacy.revision"),
+        (PARIS.replace("iris.gpkg", "../iris.gpkg"), "city.cells: paths must not climb with '..'"),
+        (PARIS.replace("orange_sites.csv", "/data/../etc/x.csv"), "city.towers: paths must not climb with '..'"),
+        (
+            PARIS.replace("users = 100000", "tower_id = 'i'\nvisits = 'a/../{week}'"),
+            "city.visits: paths must not climb",
+        ),
+        ("[city]\nname = '../elsewhere'", "city.name: String should match pattern"),
+        ("[city]\nname = 'a/b'", "city.name: String should match pattern"),
+        ("""[city]\nname = 'x"; drop table y; --'""", "city.name: String should match pattern"),
+    ],
+)
+def test_weeks_paths_and_names_that_cannot_be(tmp_path, text, words):
+    assert words in complaint(tmp_path, text)

@@ -1,0 +1,97 @@
+"""What studies of moving characteristics work on: some days of a simulated crowd, or of taxis a person names."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from density_assets.cities.crowd import HOURS, crowd
+from density_assets.cities.taxis import MINUTES, read_traces
+from density_assets.errors import BadInput
+from density_assets.moving.daily import NAMES as SCHEMES
+from density_assets.moving.daily import Recipe, mean_distance, needed
+from density_assets.moving.stream import Floats, histograms
+from density_assets.studies.study import Source
+
+PAST = 7  # days that `dynamic_hybrid` learns from
+SEED = 2008
+QUIET_RELEASES = 2  # of a night under the hybrids, chosen on this crowd, which nobody is in
+NAMES: dict[str, str] = {name: name.replace("_", " ") for name in SCHEMES}
+
+
+@dataclass(frozen=True)
+class Days:
+    """Days of people who are in one cell at every stamp; the last is the one that is released.
+
+    xy: centres of the cells. cells: (days, people, stamps). clock: hour of the day of each stamp.
+    """
+
+    xy: Floats
+    cells: NDArray[np.int32]
+    clock: Floats
+
+    def streams(self, people: NDArray[np.int64] | None = None) -> list[Floats]:
+        """The histograms of each day, of all people or of some."""
+        chosen = self.cells if people is None else self.cells[:, people]
+        return [histograms(day, len(self.xy)) for day in chosen]
+
+    @property
+    def night(self) -> NDArray[np.bool_]:
+        """Stamps at which people are taken to rest."""
+        return np.asarray((self.clock < 7) | (self.clock >= 20))
+
+
+@dataclass(frozen=True)
+class Streams:
+    """The histograms of all people: the days before, and today."""
+
+    days: Days
+    past: list[Floats]
+    today: Floats
+
+    @property
+    def mean_change(self) -> float:
+        """T̄, of the day before: what a person could know who chooses T."""
+        return mean_distance(self.past[-1])
+
+
+def load_days(source: Source) -> Days:
+    """A crowd of 130,000 people, or the taxis of the files that are given."""
+    if source.data is None:
+        simulated = crowd(days=PAST + 1, seed=SEED)
+        return Days(simulated.xy, simulated.cells, np.array(HOURS, dtype=np.float64))
+    traces = read_traces(source.data)
+    if len(traces.days) < 2:
+        raise BadInput(
+            f"traces must cover two days or more, got {len(traces.days)}: windows are learnt from days before"
+        )
+    clock = np.arange(traces.cells.shape[2]) * MINUTES / 60
+    return Days(traces.xy, traces.cells[-PAST - 1 :], clock)
+
+
+def load_streams(source: Source) -> Streams:
+    """The same as histograms."""
+    return as_streams(load_days(source))
+
+
+def as_streams(days: Days) -> Streams:
+    """Histograms of all people."""
+    *past, today = days.streams()
+    return Streams(days, past, today)
+
+
+def recipe(past: list[Floats], point: Mapping[str, Any]) -> Recipe:
+    """The choices a point of a grid asks for: T as a multiple of T̄, and as many releases as T needs without noise.
+
+    Both are read off the day before, which nobody has to pay for on a crowd that nobody is in.
+    """
+    change = point["factor"] * mean_distance(past[-1])
+    return Recipe(
+        epsilon=point["epsilon"],
+        change=change,
+        releases=needed(past[-1], change),
+        quiet_releases=QUIET_RELEASES,
+        sound=point["calibration"] == "sound",
+    )

@@ -1,0 +1,156 @@
+"""Membership inference as an audit of our own release: the attack on the city's scheme at the city's promise.
+
+What is attacked: releases of groups of people of an invented district (80 towers, one week), made by the scheme, the
+calibration, the epsilon, delta and bounds of the settings. Half of the groups have the victim added: the neighbours
+the promise is about. The adversary sees the series that the second door publishes of every place, on which everything
+else that is published of them is computed.
+
+Why that is a fair test at the size of a city: the noise depends on the settings alone, not on how many people or
+towers there are, and others only blur the view. A hundred people hide a victim worse than two million do.
+
+Two attacks: the published one (principal components, logistic regression), and one that knows the victim's week and
+the bounds exactly and looks for it in the noise (matched filter), which is the stronger where noise is Gaussian.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from density_assets.attacks.membership import attacked, auc
+from density_assets.attacks.priors import one_more
+from density_assets.attacks.promise import largest_auc, smallest_epsilon
+from density_assets.attacks.victims import MOBILITY, choose_victims
+from density_assets.calendar import HOURS
+from density_assets.cities.embedded import embedded_city
+from density_assets.cities.population import simulate_week
+from density_assets.defenses.groups import Groups
+from density_assets.defenses.releases import METRES, Bounded, bounded, release_groups, roi_places
+from density_assets.errors import BadInput
+from density_assets.geometry.places import Places
+from density_assets.plots.attacks import distributions
+from density_assets.schemes import SCHEMES
+from density_assets.settings import Settings
+from density_assets.studies.study import Row, Source, Study
+from density_assets.studies.tables import markdown
+from density_assets.traces.matrix import Traces, binary
+
+CELLS, TOWERS, PEOPLE, OTHERS, SAMPLES = 60, 80, 400, 100, 240
+SEED = 4
+ATTACKS = {"auc": "principal components", "matched": "matched filter"}
+
+
+@dataclass(frozen=True)
+class District:
+    """People of an invented district, what they contribute, and the settings of the city's releases."""
+
+    settings: Settings
+    traces: Traces
+    parts: Bounded
+    places: Places
+    victims: NDArray[np.int64]
+
+
+def load(source: Source) -> District:
+    """Invent a district of people for the week; a city of real people is refused, as by every study."""
+    if not source.settings.city.synthetic:
+        raise BadInput(
+            "the audit draws many times: it must run for a synthetic city. Copy the settings, drop city.visits and set "
+            "city.users: scheme and promise are all it takes from them"
+        )
+    return district(source.settings, source.week)
+
+
+def district(settings: Settings, week: Any) -> District:
+    """The district under given settings, in a week."""
+    cells, towers = embedded_city(cells=CELLS, towers=TOWERS, seed=SEED)
+    (chunk,) = simulate_week(cells.centroids, towers.xy, users=PEOPLE, seed=SEED, week=week)
+    column = chunk.tower.astype(np.int64) * HOURS + chunk.hour
+    matrix = binary(chunk.user - 1, column, (PEOPLE, TOWERS * HOURS))
+    traces = Traces(matrix, np.arange(PEOPLE), HOURS, towers.xy / METRES)
+    parts = bounded(traces, settings, np.random.default_rng(SEED))
+    return District(settings, traces, parts, roi_places(traces), choose_victims(traces, SEED))
+
+
+def once(inputs: District, point: Row, seed: int) -> list[Row]:
+    """Attack one victim of each mobility group, on raw counts or on releases."""
+    if seed >= inputs.victims.shape[1]:
+        return []
+    rows = []
+    for mobility, victim in zip(MOBILITY, inputs.victims[:, seed].tolist(), strict=True):
+        rng = np.random.default_rng([seed, victim])
+        game = one_more(len(inputs.traces.users), victim, size=OTHERS, samples=SAMPLES, rng=rng)
+        views = [
+            _view(inputs, Groups(inputs.traces, part.members), point["of"], rng)
+            for part in (game.training, game.challenge)
+        ]
+        known = own_part(inputs, victim, point["of"])
+        truth = np.concatenate([game.training.holds, game.challenge.holds])
+        matched = np.concatenate([view.reshape(len(view), -1) @ known for view in views])
+        row = {"mobility": mobility, "victim": victim, "matched": auc(truth, matched)}
+        row["auc"] = attacked(views[0], game.training.holds, views[1], game.challenge.holds)
+        rows.append(row)
+    return rows
+
+
+def _view(inputs: District, groups: Groups, of: str, rng: np.random.Generator) -> Any:
+    if of == "raw counts":
+        return groups.counts
+    seed = int(rng.integers(2**31))
+    return release_groups(groups, inputs.parts, inputs.places, inputs.settings, seed, estimate=False).series
+
+
+def own_part(inputs: District, victim: int, of: str) -> Any:
+    """What the victim adds to the view, as a vector."""
+    towers = SCHEMES[inputs.settings.scheme.name].places == "towers"
+    weighed = inputs.parts.weighted if towers else inputs.parts.truncated
+    matrix = inputs.traces.matrix if of == "raw counts" else weighed
+    return matrix[[victim]].toarray()[0].astype(np.float32)
+
+
+def figures(inputs: District, results: pl.DataFrame) -> dict[str, Figure]:
+    """Distribution of AUC over victims, without and with noise; the line is what the promise allows on average."""
+    panels = {
+        title: {str(of): part[column].to_numpy() for (of,), part in results.group_by("of", maintain_order=True)}
+        for column, title in ATTACKS.items()
+    }
+    privacy = inputs.settings.privacy
+    return {"audit": distributions(panels, largest_auc(privacy.epsilon, privacy.delta))}
+
+
+def mean_auc(results: pl.DataFrame) -> float:
+    """Mean AUC on releases of the attack that works better."""
+    released = results.filter(of="release")
+    return max(float(np.mean(released[column].to_numpy())) for column in ATTACKS)
+
+
+def summary(results: pl.DataFrame) -> str:
+    """Mean AUC by mobility with and without noise, and the epsilon the attack shows."""
+    rows = []
+    for of in results["of"].unique(maintain_order=True):
+        for column, title in ATTACKS.items():
+            mine = results.filter(of=of)
+            parts = [float(np.mean(mine.filter(mobility=name)[column].to_numpy())) for name in MOBILITY]
+            mean = float(np.mean(mine[column].to_numpy()))
+            error = float(np.std(mine[column].to_numpy())) / len(mine) ** 0.5
+            shown = smallest_epsilon(mean, 0.0)
+            rows.append([of, title, f"{mean:.3f} ± {error:.3f}", *(f"{part:.3f}" for part in parts), f"{shown:.2f}"])
+    head = ("of", "attack", "mean AUC", *MOBILITY, "epsilon it shows")
+    return f"{results['victim'].n_unique()} victims among {OTHERS} others.\n\n{markdown(head, rows, 'll')}"
+
+
+MEMBERSHIP_AUDIT = Study(
+    name="membership_audit",
+    title="Membership inference on our own releases",
+    grid=({"of": "raw counts"}, {"of": "release"}),
+    load=load,
+    once=once,
+    figures=figures,
+    summary=summary,
+    repetitions=10,
+    weekly=True,
+    kind="audit",
+)

@@ -1,0 +1,92 @@
+"""What the studies of attacks and defenses work on: traces a person brings, or a generated city of commuters."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from density_assets.attacks.priors import Game, Seen, past_groups, subset_of_locations
+from density_assets.attacks.victims import choose_victims
+from density_assets.defenses.groups import Groups
+from density_assets.errors import BadInput
+from density_assets.studies.study import Source
+from density_assets.traces.commuters import commuters
+from density_assets.traces.files import read_traces
+from density_assets.traces.matrix import Traces
+from density_assets.traces.recipe import Prior, Recipe, read_recipe
+
+USERS, SEED = 300, 2008
+# The generated city is small enough for minutes: a tenth of the published 2,000 samples. Its people are sparse, like
+# commuters on a network, so PSC has the constants of London.
+GENERATED = Recipe(
+    known_share=0.5,
+    known_group=100,
+    past_groups=100,
+    past_group=150,
+    defended_share=0.5,
+    defended_group=100,
+    small_epsilon=1.0,
+    small_count=5,
+    fourier_coefficients=20,
+    samples=240,
+)
+
+
+@dataclass(frozen=True)
+class People:
+    """Traces, how to attack them, and whom.
+
+    victims: (mobility groups, victims).
+    """
+
+    traces: Traces
+    recipe: Recipe
+    victims: NDArray[np.int64]
+
+    @cached_property
+    def weeks(self) -> list[Traces]:
+        """The traces of each week."""
+        return [self.traces.week(number) for number in range(self.traces.weeks)]
+
+    def groups(self, seen: Seen) -> list[Groups]:
+        """The groups of a game in each week they are seen in."""
+        return [Groups(self.weeks[week], seen.members) for week in seen.weeks]
+
+    def game(self, prior: Prior, victim: int, rng: np.random.Generator, *, defended: bool = False) -> Game:
+        """The adversary's prior and challenge, as the recipe sizes them; `defended`: in the setting of defenses."""
+        users, recipe = len(self.traces.users), self.recipe
+        if prior == "subset_of_locations":
+            share = recipe.defended_share if defended else recipe.known_share
+            size = recipe.defended_group if defended else recipe.known_group
+            return subset_of_locations(users, victim, share=share, size=size, samples=recipe.samples, rng=rng)
+        size = recipe.defended_group if defended else recipe.past_group
+        return past_groups(
+            users,
+            victim,
+            weeks=self.traces.weeks,
+            size=size,
+            groups=recipe.past_groups,
+            same=prior == "same_groups",
+            rng=rng,
+        )
+
+
+def load_people(source: Source) -> People:
+    """The traces DATA names, as the recipe beside them says; without DATA, a generated city.
+
+    Records of the city's own subscribers are refused: a study draws many times and nobody pays for it.
+    """
+    if source.data is None:
+        traces, recipe = commuters(USERS, GENERATED.weeks, SEED), GENERATED
+    else:
+        recipe = read_recipe(source.data)
+        if recipe.kind == "visits" and not source.settings.city.synthetic:
+            raise BadInput(
+                "attacks on tables of visits must run on a synthetic city, got one with records of real people: they "
+                "draw noise many times and compare with the truth, which nobody pays for"
+            )
+        traces = read_traces(source.data, recipe).traces
+    people = People(traces, recipe, choose_victims(traces, SEED))
+    _ = people.weeks  # before workers are forked: they inherit it
+    return people

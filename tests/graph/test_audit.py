@@ -1,0 +1,166 @@
+"""The audit page of a small town: what it finds of good, changed and unpublished releases, and what it hides."""
+
+import re
+import shutil
+from dataclasses import replace
+
+import dagster as dg
+import duckdb
+import pytest
+from dagster import AssetCheckEvaluation, AssetCheckSeverity
+from door import REQUEST
+from runs import WEEK, materialise, shown
+from town import make_town
+
+from density_assets.assets import audit
+from density_assets.assets.catalogue import catalogue, outcomes
+from density_assets.definitions import build_definitions, graph
+from density_assets.publication.register import register
+from density_assets.settings import load_settings
+from density_assets.studies.schemes import SCHEME_TABLE
+from resources.charges import Budget
+from resources.ledger import Ledger
+
+PEOPLE = "simulated people of town"
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory):
+    """One release of a simulated town, shared by the tests that only look."""
+    folder = tmp_path_factory.mktemp("audited")
+    town = make_town(folder)
+    town.set('visits = "visits/{week}/*.csv"', "users = 3000")
+    return town, materialise(town.settings, folder / "home"), folder / "home"
+
+
+@pytest.fixture
+def home(released, tmp_path):
+    """A copy of the home, to change things in."""
+    shutil.copytree(released[2], tmp_path / "home")
+    return tmp_path / "home"
+
+
+def found(home, city="town", population=PEOPLE):
+    return register(Ledger(home).rows(), population, home, city)
+
+
+def test_a_release_is_found_with_its_charges_and_verifies(released):
+    (release,) = found(released[2])
+    assert (release.week, release.revision, release.epsilon, release.scheme) == (WEEK, 1, 0.3, "lowrank")
+    assert list(release.charges) == ["noisy_totals", "noisy_series"]
+    assert len(release.findings) == 15
+    assert release.verified
+
+
+def test_the_page_and_the_table_and_the_ui_say_the_same(released):
+    _, result, home = released
+    page = (home / "town/release/audit.html").read_text()
+    assert "verified</span>" in page
+    assert f'href="./privacy_statement_{WEEK}.json"' in page
+    with duckdb.connect(str(home / "town/release/release.duckdb"), read_only=True) as connection:
+        rows = connection.sql("select week, epsilon, drawn, verified from audit_page").fetchall()
+    assert rows == [(WEEK, 0.3, True, True)]
+    metadata = shown(result, "audit_page").metadata
+    assert "| of them verified | 1 |" in metadata["summary"].value
+    assert "data:image/png;base64," in metadata["spending"].value
+
+
+def test_the_check_of_the_same_run_is_on_the_page(released):
+    page = (released[2] / "town/release/audit.html").read_text()
+    (row,) = re.findall(r"<code>ledger_is_whole</code>.*?</tr>", page)
+    assert "passed" in row
+
+
+def test_the_report_links_to_the_page_beside_it(released):
+    assert 'href="./audit.html"' in (released[2] / f"town/release/report_{WEEK}.html").read_text()
+
+
+def test_a_changed_file_is_found_and_shown(released, home):
+    file = home / f"town/release/density_{WEEK}.csv"
+    file.write_bytes(file.read_bytes() + b"\n")
+    (release,) = found(home)
+    assert release.verified is False
+    defs = build_definitions(load_settings(released[0].settings), home)
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = defs.resolve_job_def("audit").execute_in_process(instance=instance)
+    assert shown(result, "audit_page").metadata["problems"].value == 1
+    assert "does NOT verify" in (home / "town/release/audit.html").read_text()
+
+
+def test_a_statement_with_a_chain_of_its_own_is_not_believed(home):
+    """A whole forged release verifies beside its forged chain, but not against the ledger."""
+    for file in home.glob("ledger.sqlite*"):
+        file.unlink()
+    (release,) = found(home)
+    assert release.verified is False
+    assert [text for holds, text in release.findings if not holds] == [
+        "the charge of noisy_totals stands in the ledger of today, drawn",
+        "the charge of noisy_series stands in the ledger of today, drawn",
+    ]
+
+
+def test_a_statement_that_cannot_be_read_is_a_finding(home):
+    statement = home / f"town/release/privacy_statement_{WEEK}.json"
+    statement.write_text(statement.read_text()[:100])
+    unread, paid = sorted(found(home), key=lambda release: release.verified is None)
+    assert (unread.week, unread.verified) == (WEEK, False)
+    assert (paid.verified, paid.drawn, len(paid.charges)) == (None, True, 2)
+
+
+def test_charges_that_no_statement_names_are_listed(home):
+    charge = REQUEST.charge("noisy_series")
+    Ledger(home).reserve([charge], Budget(3.0, 1e-5), frozenset())
+    (release,) = found(home, population="subscribers")
+    assert (release.statement, release.verified, release.drawn) == (None, None, False)
+    assert len(found(home)) == 1
+
+
+def test_outcomes_that_depend_on_real_records_are_withheld():
+    @dg.asset_check(asset="visits", description="No user is missing.")
+    def confidential() -> dg.AssetCheckResult: ...
+
+    @dg.asset_check(asset="noisy_series", description="Records are those it was drawn from.")
+    def door() -> dg.AssetCheckResult: ...
+
+    @dg.asset_check(asset="density", additional_deps=["iris_series"], description="Close to the truth.")
+    def compared() -> dg.AssetCheckResult: ...
+
+    @dg.asset_check(asset="density", description="Counts are non-negative.")
+    def free() -> dg.AssetCheckResult: ...
+
+    @dg.asset_check(asset="epsilon_audit", description="No more than promised, on invented people.")
+    def invented() -> dg.AssetCheckResult: ...
+
+    known = catalogue(graph(), [confidential, door, compared, free, invented])
+    with dg.DagsterInstance.ephemeral() as instance:
+        for check in known.checks:
+            instance.report_runless_asset_event(
+                AssetCheckEvaluation(
+                    asset_key=check.key.asset_key,
+                    check_name=check.key.name,
+                    passed=False,
+                    metadata={"users": 12},
+                    severity=AssetCheckSeverity.ERROR,
+                )
+            )
+        real = {check.name: check.outcome for check in outcomes(known, instance, synthetic=False)}
+        nobody = {check.name: check.outcome for check in outcomes(known, instance, synthetic=True)}
+    withheld = dict.fromkeys(("confidential", "door", "compared"), "withheld")
+    assert real == withheld | {"free": "failed", "invented": "failed"}
+    assert set(nobody.values()) == {"failed"}
+
+
+def test_the_page_of_real_people_names_nothing_of_theirs(town, tmp_path, monkeypatch):
+    """An audit that makes people of its own is shown; one that reads a week of the city is not."""
+    own = replace(SCHEME_TABLE, name="epsilon_audit", weekly=False, tables=())
+    of_the_week = replace(SCHEME_TABLE, name="membership_audit", weekly=True)
+    monkeypatch.setattr(audit, "STUDIES", {study.name: study for study in (own, of_the_week)})
+    for name, summary in {"epsilon_audit": "at least 0.12", "membership_audit": "advantage 0.77"}.items():
+        folder = tmp_path / "home/town/studies" / name
+        folder.mkdir(parents=True)
+        (folder / "summary.md").write_text(summary)
+    materialise(town.settings, tmp_path / "home")
+    page = (tmp_path / "home/town/release/audit.html").read_text()
+    assert "subscribers" in page
+    assert "at least 0.12" in page
+    assert not re.search(r"0\.77|\bann\b|\bbob\b", page)

@@ -1,0 +1,199 @@
+"""What starts by itself: when, for which week, once; and what an alert says of a failure."""
+
+import json
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import dagster as dg
+import pytest
+from dagster._utils.schedules import cron_string_iterator
+from runs import WEEK, only
+
+from density_assets.automation import FOLLOWERS, weekly_schedule
+from density_assets.definitions import build_definitions
+from density_assets.errors import BadInput
+from density_assets.settings import load_settings
+
+PARIS = ZoneInfo("Europe/Paris")
+GEOGRAPHY = only("cells", "antennas", "towers")
+
+
+def monday(year: int, month: int, day: int) -> datetime:
+    return datetime(year, month, day, 6, tzinfo=PARIS)
+
+
+def week_started(moment: datetime) -> str | None:
+    with dg.DagsterInstance.ephemeral() as instance:
+        tick = weekly_schedule.evaluate_tick(dg.build_schedule_context(instance, moment))
+    assert len(tick.run_requests) <= 1
+    for request in tick.run_requests:
+        assert request.run_key == request.partition_key  # Dagster starts a key once
+        return request.partition_key
+    return None
+
+
+def test_the_schedule_waits_for_a_person_to_turn_it_on():
+    assert weekly_schedule.default_status is dg.DefaultScheduleStatus.STOPPED
+
+
+@pytest.mark.parametrize(
+    ("change", "hours"),
+    [
+        (datetime(2008, 3, 30, tzinfo=UTC), [5, 5, 4, 4]),  # Sunday, clocks go forward
+        (datetime(2007, 10, 28, tzinfo=UTC), [4, 4, 5, 5]),  # Sunday, clocks go back
+    ],
+)
+def test_it_ticks_on_mondays_at_six_on_the_citys_clocks_also_when_they_change(change, hours):
+    ticks = cron_string_iterator(
+        change.timestamp() - 13 * 86400, weekly_schedule.cron_schedule, weekly_schedule.execution_timezone
+    )
+    found = [next(ticks) for _ in hours]
+    assert [tick.astimezone(UTC).hour for tick in found] == hours
+    assert {(tick.astimezone(PARIS).weekday(), tick.astimezone(PARIS).hour) for tick in found} == {(0, 6)}
+    closed = [str(tick.astimezone(PARIS).date() - timedelta(days=7)) for tick in found]
+    assert [week_started(tick) for tick in found] == closed
+
+
+def test_before_the_first_week_has_ended_nothing_is_started():
+    assert week_started(monday(2007, 9, 10)) is None
+    assert week_started(monday(2007, 9, 17)) == "2007-09-10"
+
+
+# --- the sensor ---------------------------------------------------------------------------------------------
+
+
+def requested(town, home: Path, instance: dg.DagsterInstance) -> list[str]:
+    definitions = build_definitions(load_settings(town.settings), home)
+    sensor = definitions.resolve_sensor_def("complete_weeks")
+    tick = sensor.evaluate_tick(dg.build_sensor_context(instance=instance, definitions=definitions))
+    assert all(request.run_key == request.partition_key for request in tick.run_requests)
+    return [request.partition_key for request in tick.run_requests]
+
+
+def test_a_week_is_started_when_its_files_are_complete_and_not_released(town, tmp_path):
+    for week in ("2007-09-17", "2007-09-24", "2099-01-05"):
+        folder = town.folder / "visits" / week
+        folder.mkdir()
+        (folder / "part.csv").write_text("user_id,time,tower_id\n")
+    (town.folder / "visits/2007-09-24/_SUCCESS").touch()
+    (town.folder / "visits/2099-01-05/_SUCCESS").touch()  # complete, but it has not ended
+    with dg.DagsterInstance.ephemeral() as instance:
+        assert requested(town, tmp_path, instance) == [WEEK, "2007-09-24"]
+        instance.report_runless_asset_event(dg.AssetMaterialization("density", partition=WEEK))
+        assert requested(town, tmp_path, instance) == ["2007-09-24"]
+
+
+OPENED: list[str] = []
+
+
+def test_the_sensor_never_opens_a_visit_file(town, tmp_path):
+    def note(event, arguments):
+        if event == "open":
+            OPENED.append(str(arguments[0]))
+
+    with dg.DagsterInstance.ephemeral() as instance:
+        sys.addaudithook(note)
+        town.visits.joinpath("_SUCCESS").read_bytes()
+        assert any("_SUCCESS" in name for name in OPENED)  # the hook sees files
+        OPENED.clear()
+        assert requested(town, tmp_path, instance) == [WEEK]
+    assert [name for name in OPENED if str(town.visits) in name] == []
+
+
+def test_files_without_a_week_in_their_name_start_nothing_and_say_why(town, tmp_path):
+    town.set("visits/{week}/*.csv", f"visits/{WEEK}/*.csv")
+    definitions = build_definitions(load_settings(town.settings), tmp_path)
+    sensor = definitions.resolve_sensor_def("complete_weeks")
+    with dg.DagsterInstance.ephemeral() as instance:
+        tick = sensor.evaluate_tick(dg.build_sensor_context(instance=instance, definitions=definitions))
+    assert not tick.run_requests
+    assert "city.visits must hold {week}" in tick.skip_message
+
+
+def test_a_synthetic_city_has_nothing_to_wait_for(town, tmp_path):
+    town.set('visits = "visits/{week}/*.csv"', "users = 500")
+    assert not build_definitions(load_settings(town.settings), tmp_path).sensors
+
+
+# --- alerts ---------------------------------------------------------------------------------------------------
+
+
+def alerts_of_failing(town, home: Path, monkeypatch, error: Exception) -> list[dict]:
+    """What is written when reading the week's files raises an error."""
+
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr("density_assets.assets.confidential.record_files", fail)
+    town.set("[engine]", '[alerts]\nfile = "alerts.jsonl"\n\n[engine]')
+    definitions = build_definitions(load_settings(town.settings), home)
+    sensor = definitions.resolve_sensor_def("failure_alerts")
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = definitions.resolve_job_def("weekly_release").execute_in_process(
+            instance=instance,
+            partition_key=WEEK,
+            asset_selection=[*GEOGRAPHY, *only("visits")],
+            raise_on_error=False,
+        )
+        (failure,) = (event for event in result.all_events if event.event_type_value == "PIPELINE_FAILURE")
+        sensor(
+            dg.build_run_status_sensor_context(
+                sensor_name="failure_alerts",
+                dagster_event=failure,
+                dagster_instance=instance,
+                dagster_run=result.dagster_run,
+            ).for_run_failure()
+        )
+    assert sensor.default_status is dg.DefaultSensorStatus.RUNNING
+    found = [json.loads(line) for line in (town.folder / "alerts.jsonl").read_text().splitlines()]
+    assert all(alert["run"] == result.run_id for alert in found)
+    return found
+
+
+def test_an_alert_names_run_job_week_step_and_our_error(town, tmp_path, monkeypatch):
+    error = BadInput("the week must have visit files\nand a second line")
+    (alert,) = alerts_of_failing(town, tmp_path, monkeypatch, error)
+    assert (alert["city"], alert["job"], alert["week"], alert["step"]) == ("town", "weekly_release", WEEK, "visits")
+    assert alert["error"] == "the week must have visit files"
+
+
+def test_an_alert_does_not_quote_an_error_that_may_quote_a_record(town, tmp_path, monkeypatch):
+    (alert,) = alerts_of_failing(town, tmp_path, monkeypatch, ValueError("user 0612345678 was seen 17 times"))
+    assert alert["error"] == "ValueError: see the page of the run"
+    assert "0612345678" not in json.dumps(alert)
+
+
+# --- followers --------------------------------------------------------------------------------------------------
+
+
+def test_only_cheap_released_assets_follow_by_themselves(town, tmp_path):
+    graph = build_definitions(load_settings(town.settings), tmp_path).resolve_asset_graph()
+    automated = {key for key in graph.get_all_asset_keys() if graph.get(key).automation_condition}
+    assert automated == FOLLOWERS
+    assert {graph.get(key).tags["zone"] for key in automated} == {"release"}
+
+
+def test_the_page_follows_its_week_and_only_its_week(town, tmp_path):
+    definitions = build_definitions(load_settings(town.settings), tmp_path)
+    with dg.DagsterInstance.ephemeral() as instance:
+
+        def happens(*assets: str) -> None:
+            for name in assets:
+                weekly = name != "cells"
+                instance.report_runless_asset_event(dg.AssetMaterialization(name, partition=WEEK if weekly else None))
+
+        def follow(cursor=None):
+            return dg.evaluate_automation_conditions(definitions, instance, cursor=cursor)
+
+        happens("cells", "density", "privacy_statement", "density_report")
+        first = follow()
+        assert first.total_requested == 0
+        happens("cells")
+        second = follow(first.cursor)
+        assert second.total_requested == 0
+        happens("density")
+        third = follow(second.cursor)
+        assert third.get_requested_partitions(dg.AssetKey("density_report")) == {WEEK}
+        assert third.total_requested == 1

@@ -1,0 +1,218 @@
+"""Checks in the real graph: they run with the week, a fault stops what is downstream, and findings tell nobody."""
+
+import json
+from datetime import date
+from shutil import copytree
+
+import dagster as dg
+import polars as pl
+import pytest
+from planting import planted
+from runs import MONDAY, WEEK, failures, materialise, only, ran, verdicts
+from town import make_town
+
+from density_assets import definitions
+from density_assets.assets import confidential, release
+from density_assets.assets.mechanisms import release_request
+from density_assets.checks import all_checks
+from density_assets.checks.outcomes import finding_answer
+from density_assets.settings import Settings, load_settings
+from resources.ledger import Ledger
+from resources.stamps import stamp_values
+from resources.store import Store
+
+PUBLIC = ("cells", "antennas", "towers", "tower_cells", "overlaps", "cover_graph")
+COUNTED = ("visits", "truncated_visits", "tower_series", "visit_total", "one_visit_histogram")
+MAPPED = ("iris_series", "cover_series")
+DOORS = ("noisy_totals", "noisy_series")
+FAULTS = {
+    "cap_is_kept",
+    "every_visit_is_counted_once",
+    "clamp_is_kept",
+    "one_visit_per_user",
+    "cells_keep_mass",
+    "cover_keeps_mass",
+}
+COUNTS = "every_visit_is_counted_once"
+CUT = "count(*) + 0 * $visits_clamp"
+BUSY = "".join(f"ann,2007-09-1{day} {hour:02}:00:00,A\n" for day in range(4) for hour in range(24))
+
+
+def some(town, home, *assets: str, **options) -> dg.ExecuteInProcessResult:
+    return materialise(town.settings, home, asset_selection=only(*assets), raise_on_error=False, **options)
+
+
+@pytest.fixture(scope="module")
+def whole_week(tmp_path_factory):
+    """A week of real people, from records to release, under a budget that is then used up."""
+    folder = tmp_path_factory.mktemp("checked")
+    town = make_town(folder)
+    town.set("[engine]", "[privacy]\nbudget_epsilon = 0.31\n[engine]")
+    return town, folder / "home", materialise(town.settings, folder / "home")
+
+
+AUDITS = {"epsilon_within_promise", "membership_within_promise"}  # run with their audits, not with a week
+
+
+def test_every_check_runs_with_the_week_and_tells_its_story(whole_week):
+    _, _, result = whole_week
+    specs = [spec for check in all_checks(definitions.graph()) for spec in check.check_specs]
+    assert set(verdicts(result)) == {spec.name for spec in specs} - AUDITS
+    assert len(verdicts(result)) == 16
+    assert all(len(spec.description) > 30 for spec in specs)
+    assert {spec.name for spec in specs if not spec.blocking} == {
+        "week_is_complete",
+        "like_the_week_before",
+        "budget_is_left",
+        "ledger_is_whole",
+        *AUDITS,
+    }
+
+
+def test_a_check_that_only_warns_does_not_stop_the_week(whole_week):
+    _, _, result = whole_week
+    found = verdicts(result)["budget_is_left"]
+    assert not found.passed
+    assert found.severity == dg.AssetCheckSeverity.WARN
+    assert "2007 has room for 0 more releases at epsilon 0.3: 0.294 are spent of 0.31" in found.description
+    assert result.success
+    assert {name for name, check in verdicts(result).items() if not check.passed} == {"budget_is_left"}
+
+
+def test_checks_of_real_people_say_pass_or_fail_and_no_number(whole_week):
+    _, _, result = whole_week
+    for name in FAULTS:
+        check = verdicts(result)[name]
+        assert (check.passed, check.description, check.metadata) == (True, None, {})
+
+
+@pytest.fixture(scope="module")
+def visited(tmp_path_factory):
+    """A town whose only person is seen in more hours than any cap allows, up to its visits."""
+    folder = tmp_path_factory.mktemp("visited")
+    town = make_town(folder)
+    town.set("[engine]", "[privacy]\nvisits_clamp = 50\n[engine]")
+    town.write_visits(BUSY)
+    assert some(town, folder / "home", *PUBLIC, "visits").success
+    return town, folder / "home"
+
+
+@pytest.mark.parametrize(
+    ("table", "old", "new", "check", "stopped"),
+    [
+        ("truncated_visits", "where place <= $visits_per_user", "where place <= 99", "cap_is_kept", "tower_series"),
+        ("tower_series", "// count(*)", "// 1", COUNTS, "noisy_series"),
+        ("tower_series", "0 as original, truncated,", "0 as original, 2 * truncated,", COUNTS, "noisy_series"),
+        ("visit_total", "least(count(*), $visits_clamp)", CUT, "clamp_is_kept", "noisy_totals"),
+        ("one_visit_histogram", "group by user_id", "group by user_id, y % 2", "one_visit_per_user", None),
+    ],
+)
+def test_a_planted_fault_is_caught_and_stops_what_reads_it(
+    monkeypatch, visited, tmp_path, table, old, new, check, stopped
+):
+    town, home = visited[0], copytree(visited[1], tmp_path / "home")
+    planted(monkeypatch, table, old, new)
+    result = some(town, home, *(name for name in COUNTED if name != "visits"), *DOORS)
+    found = verdicts(result)[check]
+    assert not found.passed
+    assert "this is a fault of the software" in found.description
+    assert not any(character.isdigit() for character in found.description)
+    assert table in ran(result)
+    assert stopped not in ran(result)
+
+
+def test_a_faulty_table_is_refused_by_hand_too_until_it_is_made_again(monkeypatch, visited, tmp_path):
+    town, home = visited[0], copytree(visited[1], tmp_path / "home")
+    planted(monkeypatch, "tower_series", "// count(*)", "// 1")
+    some(town, home, "truncated_visits", "tower_series", "visit_total")
+    monkeypatch.undo()
+    (message,) = failures(some(town, home, "noisy_series"))
+    assert "tower_series of the week of 2007-09-10 must have passed its checks" in message
+    assert Ledger(home).rows() == []
+    assert some(town, home, "tower_series", *DOORS).success
+
+
+def test_visits_lost_between_shapes_are_caught(monkeypatch, visited, tmp_path):
+    town, home = visited[0], copytree(visited[1], tmp_path / "home")
+    whole = confidential.interpolation
+    monkeypatch.setattr(confidential, "interpolation", lambda pieces: whole(pieces) * 0.999)
+    result = some(town, home, "truncated_visits", "tower_series", *MAPPED)
+    assert not verdicts(result)["cells_keep_mass"].passed
+    assert verdicts(result)["cover_keeps_mass"].passed
+
+
+def test_what_records_say_is_told_to_the_confidential_zone_and_changes_nothing_else(visited, tmp_path):
+    """Two weeks, one with a lost hour: the UI shows the same of both, and neither is stopped."""
+    town, home = visited[0], copytree(visited[1], tmp_path / "home")
+    every_day = [f"ann,2007-09-1{day} 08:00:00,A\n" for day in range(7)]
+    shown, told = [], []
+    for lines in (every_day, every_day[:3] + every_day[4:]):
+        town.write_visits("".join(lines))
+        result = some(town, home, "visits", "truncated_visits", "tower_series", "visit_total", *DOORS)
+        assert result.success
+        shown.append([(c.check_name, c.passed, c.description, c.metadata) for c in verdicts(result).values()])
+        told.append(
+            json.loads((home / f"town/confidential/about/tower_series/{WEEK}_week_is_complete.json").read_text())
+        )
+    assert shown[0] == shown[1]
+    assert told == [{"passed": True, "silent_hours": []}, {"passed": False, "silent_hours": [3 * 24 + 8]}]
+
+
+def test_a_synthetic_city_shows_what_was_found():
+    class Resources:
+        settings = Settings()
+
+    class Context:
+        resources = Resources()
+
+    answer = finding_answer(Context(), "tower_series", "week_is_complete", {"silent_hours": [80]}, good=False)
+    assert not answer.passed
+    assert answer.severity == dg.AssetCheckSeverity.WARN
+    assert answer.metadata["silent_hours"].value == [80]
+
+
+@pytest.fixture
+def tampered(whole_week, tmp_path):
+    """The released week with other numbers in its database, and what comes after made of them."""
+    town, home = whole_week[0], copytree(whole_week[1], tmp_path / "home")
+    settings = load_settings(town.settings)
+    store = Store(home, "town", stamp_values(settings))
+    name = release_request(settings, store, WEEK).name
+
+    def tamper(table: str, week: date = MONDAY, **columns: pl.Expr) -> None:
+        frame = store.read_release_week(table, MONDAY, name).with_columns(**columns)
+        store.write_release_week(table, week, frame, name)
+
+    return town, home, tamper
+
+
+def test_a_silent_hour_of_the_release_stops_its_statement_until_a_person_has_looked(tampered):
+    town, home, tamper = tampered
+    tamper("smoothed_series", visits=pl.when(pl.col("hour") == 36).then(0.0).otherwise(1e6), standard_error=pl.lit(1.0))
+    result = some(town, home, "density", "privacy_statement", "density_report")
+    found = verdicts(result)["no_hour_is_silent"]
+    assert (found.passed, found.description) == (
+        False,
+        "hours 36 are silent: records are missing, or nobody was there",
+    )
+    assert ran(result) == {"density"}
+    assert ran(some(town, home, "privacy_statement", "density_report")) == {"privacy_statement", "density_report"}
+
+
+def test_a_week_unlike_the_one_before_is_a_warning(tampered):
+    town, home, tamper = tampered
+    tamper("density", date(2007, 9, 3), count=pl.lit(10_000_000, pl.Int64))
+    result = some(town, home, "density", "privacy_statement")
+    found = verdicts(result)["like_the_week_before"]
+    assert not found.passed
+    assert "since 2007-09-03" in found.description
+    assert ran(result) == {"density", "privacy_statement"}
+
+
+def test_files_that_disagree_stop_the_page(tampered, monkeypatch):
+    town, home, _ = tampered
+    monkeypatch.setattr(release, "geojson", lambda cells, counts: "{}")
+    result = some(town, home, "density", "privacy_statement", "density_report")
+    found = verdicts(result)["release_is_readable"]
+    assert found.description == f"density_{WEEK}.geojson cannot be read: KeyError"
+    assert ran(result) == {"density", "privacy_statement"}

@@ -1,0 +1,53 @@
+"""Studies and audits in the asset graph: their names, their groups, and that releasing a week runs none of them."""
+
+from dataclasses import replace
+
+import dagster as dg
+import polars as pl
+
+from density_assets.assets.studies import study_asset
+from density_assets.checks.audits import epsilon_within_promise
+from density_assets.definitions import defs
+from density_assets.settings import Settings
+from density_assets.studies import STUDIES
+from density_assets.studies.schemes import SCHEME_TABLE
+from resources.store import Store
+
+
+def named_and_grouped(**changes) -> tuple[str, str | None]:
+    (spec,) = study_asset(replace(SCHEME_TABLE, name="question", **changes)).specs
+    return spec.key.to_user_string(), spec.group_name
+
+
+def test_an_audit_is_named_for_itself_and_shown_apart():
+    assert named_and_grouped() == ("study_question", "6_studies")
+    assert named_and_grouped(kind="audit") == ("question", "7_audits")
+
+
+def test_releasing_a_week_runs_no_study_and_no_audit():
+    run = {node.name for node in defs.resolve_job_def("weekly_release").graph.nodes}  # assets and checks
+    assert {"density", "ledger_ledger_is_whole"} <= run
+    assert not [name for name in run if name.startswith(tuple(study.asset_name for study in STUDIES.values()))]
+
+
+def checked(tmp_path, **bounds) -> dg.AssetCheckResult:
+    """The outcome of the check on results as the audit leaves them."""
+    settings, store = Settings(), Store(tmp_path, "embedded")
+    folder = store.folder / "studies" / "epsilon_audit"
+    folder.mkdir(parents=True)
+    found = {"calibration": "sound", "epsilon": 1.0, "scheme": "gpa", "canary": "spread", "runs": 100}
+    pl.DataFrame([found | bounds]).write_parquet(folder / "results.parquet")
+    context = dg.build_asset_check_context(resources={"settings": settings, "store": store})
+    return epsilon_within_promise(context)
+
+
+def test_the_audits_check_passes_within_the_promise_and_fails_beyond(tmp_path):
+    assert checked(tmp_path / "kept", bound=0.2, gaussian_bound=0.99).passed
+    broken = checked(tmp_path / "broken", bound=1.01, gaussian_bound=None)
+    assert not broken.passed
+    assert broken.severity is dg.AssetCheckSeverity.ERROR
+    assert "gpa promises epsilon 1 and gives at least 1.01" in broken.description
+
+
+def test_the_check_belongs_to_the_audit():
+    assert epsilon_within_promise.check_key.asset_key == dg.AssetKey("epsilon_audit")
