@@ -201,11 +201,12 @@ def test_a_silent_hour_of_the_release_stops_its_statement_until_a_person_has_loo
 
 def test_a_week_unlike_the_one_before_is_a_warning(tampered):
     town, home, tamper = tampered
-    tamper("density", date(2007, 9, 3), count=pl.lit(10_000_000, pl.Int64))
+    tamper("smoothed_series", visits=pl.lit(100.0), standard_error=pl.lit(1.0))
+    tamper("density", date(2007, 9, 3), count=pl.lit(200, pl.Int64), standard_error=pl.lit(1.0))
     result = some(town, home, "density", "privacy_statement")
     found = verdicts(result)["like_the_week_before"]
     assert not found.passed
-    assert "since 2007-09-03" in found.description
+    assert found.description == "visits changed by -50% and 0% of them moved since 2007-09-03"
     assert ran(result) == {"density", "privacy_statement"}
 
 
