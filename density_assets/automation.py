@@ -20,12 +20,29 @@ from resources.alerts import Alert, deliver, quotable
 HOUR_OF_RELEASE = 6  # Monday, on the city's clocks: later than any hour that a clock change skips or repeats
 FOLLOWERS = {dg.AssetKey("density_report"), dg.AssetKey("ledger")}  # cheap, released, made of released tables only
 
-weekly_schedule = dg.build_schedule_from_partitioned_job(
-    weekly_release,
-    name="every_monday",
-    hour_of_day=HOUR_OF_RELEASE,
-    description="Releases the week that ended last night, on Mondays at 6 on the city's clocks.",
-)
+
+def weekly_schedule(settings: Settings) -> dg.ScheduleDefinition:
+    """The schedule of a city; a week that would be frozen half delivered is not started."""
+
+    @dg.schedule(
+        name="every_monday",
+        job=weekly_release,
+        cron_schedule=f"0 {HOUR_OF_RELEASE} * * 1",
+        execution_timezone=settings.city.timezone,
+        description="Releases the week that ended last night, on Mondays at 6 on the city's clocks, if it is complete.",
+    )
+    def every_monday(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
+        ended = WEEKS.get_partition_keys(current_time=context.scheduled_execution_time)
+        if not ended:
+            return dg.SkipReason("the first week has not ended")
+        if not _delivered(settings, ended[-1]):
+            return dg.SkipReason(
+                f"the week of {ended[-1]} must have _SUCCESS beside its visit files: what is drawn from a part of them "
+                "stays drawn. Turn on complete_weeks, which waits for it, or start the week by hand"
+            )
+        return dg.RunRequest(run_key=ended[-1], partition_key=ended[-1])
+
+    return every_monday
 
 
 def sensors(settings: Settings, home: Path) -> list[dg.SensorDefinition]:
@@ -68,7 +85,7 @@ def _complete_weeks(settings: Settings, pattern: str) -> dg.SensorDefinition:
             return
         released = context.instance.get_materialized_partitions(dg.AssetKey("density"))
         waiting = [week for week in WEEKS.get_partition_keys() if week not in released]
-        complete = [week for week in waiting if is_complete(pattern, date.fromisoformat(week), settings.folder)]
+        complete = [week for week in waiting if _delivered(settings, week)]
         for week in complete:
             # Dagster starts a key once. A revision is declared and started by a person.
             yield dg.RunRequest(run_key=week, partition_key=week)
@@ -76,6 +93,12 @@ def _complete_weeks(settings: Settings, pattern: str) -> dg.SensorDefinition:
             yield dg.SkipReason("no further week is complete")
 
     return complete_weeks
+
+
+def _delivered(settings: Settings, week: str) -> bool:
+    """Whether all records of a week are there; simulated ones always are."""
+    pattern = settings.city.visits
+    return pattern is None or is_complete(pattern, date.fromisoformat(week), settings.folder)
 
 
 def _failure_alerts(settings: Settings, undelivered: Path) -> dg.SensorDefinition:

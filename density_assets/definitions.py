@@ -43,7 +43,7 @@ def build_definitions(settings: Settings, home: Path) -> dg.Definitions:
         assets=following(assets),
         asset_checks=asset_checks,
         jobs=[weekly_release, rebuild_release, audit_job, purge_job(assets)],
-        schedules=[weekly_schedule],
+        schedules=[weekly_schedule(settings)],
         sensors=sensors(settings, home),
         loggers={"console": console},
         resources={

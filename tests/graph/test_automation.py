@@ -14,20 +14,24 @@ from runs import WEEK, only
 from density_assets.automation import FOLLOWERS, weekly_schedule
 from density_assets.definitions import build_definitions
 from density_assets.errors import BadInput
-from density_assets.settings import load_settings
+from density_assets.settings import Settings, load_settings
 
 PARIS = ZoneInfo("Europe/Paris")
 GEOGRAPHY = only("cells", "antennas", "towers")
+SIMULATED = Settings()
 
 
 def monday(year: int, month: int, day: int) -> datetime:
     return datetime(year, month, day, 6, tzinfo=PARIS)
 
 
-def week_started(moment: datetime) -> str | None:
+def week_started(moment: datetime, home: Path, settings: Settings = SIMULATED) -> str | None:
+    repository = build_definitions(settings, home).get_repository_def()
     with dg.DagsterInstance.ephemeral() as instance:
-        tick = weekly_schedule.evaluate_tick(dg.build_schedule_context(instance, moment))
+        context = dg.build_schedule_context(instance, moment, repository_def=repository)
+        tick = repository.get_schedule_def("every_monday").evaluate_tick(context)
     assert len(tick.run_requests) <= 1
+    assert tick.run_requests or tick.skip_message
     for request in tick.run_requests:
         assert request.run_key == request.partition_key  # Dagster starts a key once
         return request.partition_key
@@ -35,7 +39,7 @@ def week_started(moment: datetime) -> str | None:
 
 
 def test_the_schedule_waits_for_a_person_to_turn_it_on():
-    assert weekly_schedule.default_status is dg.DefaultScheduleStatus.STOPPED
+    assert weekly_schedule(SIMULATED).default_status is dg.DefaultScheduleStatus.STOPPED
 
 
 @pytest.mark.parametrize(
@@ -45,20 +49,26 @@ def test_the_schedule_waits_for_a_person_to_turn_it_on():
         (datetime(2007, 10, 28, tzinfo=UTC), [4, 4, 5, 5]),  # Sunday, clocks go back
     ],
 )
-def test_it_ticks_on_mondays_at_six_on_the_citys_clocks_also_when_they_change(change, hours):
-    ticks = cron_string_iterator(
-        change.timestamp() - 13 * 86400, weekly_schedule.cron_schedule, weekly_schedule.execution_timezone
-    )
+def test_it_ticks_on_mondays_at_six_on_the_citys_clocks_also_when_they_change(change, hours, tmp_path):
+    schedule = weekly_schedule(SIMULATED)
+    ticks = cron_string_iterator(change.timestamp() - 13 * 86400, schedule.cron_schedule, schedule.execution_timezone)
     found = [next(ticks) for _ in hours]
     assert [tick.astimezone(UTC).hour for tick in found] == hours
     assert {(tick.astimezone(PARIS).weekday(), tick.astimezone(PARIS).hour) for tick in found} == {(0, 6)}
     closed = [str(tick.astimezone(PARIS).date() - timedelta(days=7)) for tick in found]
-    assert [week_started(tick) for tick in found] == closed
+    assert [week_started(tick, tmp_path) for tick in found] == closed
 
 
-def test_before_the_first_week_has_ended_nothing_is_started():
-    assert week_started(monday(2007, 9, 10)) is None
-    assert week_started(monday(2007, 9, 17)) == "2007-09-10"
+def test_before_the_first_week_has_ended_nothing_is_started(tmp_path):
+    assert week_started(monday(2007, 9, 10), tmp_path) is None
+    assert week_started(monday(2007, 9, 17), tmp_path) == "2007-09-10"
+
+
+def test_a_week_whose_files_are_not_complete_is_left_to_the_sensor_or_a_person(town, tmp_path):
+    settings = load_settings(town.settings)
+    assert week_started(monday(2007, 9, 17), tmp_path, settings) == WEEK
+    (town.visits / "_SUCCESS").unlink()
+    assert week_started(monday(2007, 9, 17), tmp_path, settings) is None
 
 
 # --- the sensor ---------------------------------------------------------------------------------------------
