@@ -15,7 +15,8 @@ def matrix(table: pl.DataFrame, places: pl.Series, column: str) -> NDArray[Any]:
     The table must be dense: every place with all 168 hours, and no other place.
     """
     if len(table) != len(places) * HOURS:
-        raise ValueError(f"a series must have {len(places)} x {HOURS} rows, got {len(table)}: materialise it again")
+        # How many rows there are tells of people.
+        raise ValueError(f"a series must have {len(places)} x {HOURS} rows, but it has not: materialise it again")
     order = pl.DataFrame({places.name: places, "_row": np.arange(len(places))})
     placed = table.join(order, on=places.name, how="inner").sort("_row", "hour")
     return placed[column].to_numpy().reshape(len(places), HOURS)
@@ -26,9 +27,7 @@ def vector(table: pl.DataFrame, places: pl.Series, column: str) -> NDArray[Any]:
     order = pl.DataFrame({places.name: places, "_row": np.arange(len(places))})
     placed = table.join(order, on=places.name, how="inner").sort("_row")
     if len(placed) != len(places):
-        raise ValueError(
-            f"there must be a row for each of {len(places)} places, got {len(placed)}: materialise it again"
-        )
+        raise ValueError(f"there must be a row for each of {len(places)} places, but some have none: materialise it again")
     return placed[column].to_numpy()
 
 

@@ -2,23 +2,31 @@
 
 A bound on one user's part holds for the settings a table was made with. Were tables of other settings read, noise
 would be calibrated to a bound they do not keep; were a real city's tables read after it was declared synthetic, real
-people would be treated as nobody's data. So every read of a table whose stamp is not today's is refused.
+people would be treated as nobody's data; were tables of another antenna list read, whether that fails would depend on
+who was seen where. So every read of a table whose stamp is not today's is refused.
 """
 
+import hashlib
+import json
 from typing import Any
 
+import polars as pl
+
+from density_assets.cities.geography import geography_hash
+from density_assets.cities.tables import cells_from, towers_from, towers_table
 from density_assets.settings import Settings
 from resources.charges import population_name
 
-SOURCE = ("population", "timezone", "users", "seed")  # whose records, and on which clocks
+SOURCE = ("population", "timezone", "users", "seed", "antennas")  # whose records, on which clocks, at which sites
+MAPPED = (*SOURCE, "visits_per_user", "geography")
 RELEVANT = {
     "visits": SOURCE,
     "truncated_visits": (*SOURCE, "visits_per_user"),
     "tower_series": (*SOURCE, "visits_per_user", "weight_l"),
     "one_visit_histogram": SOURCE,
     "visit_total": (*SOURCE, "visits_clamp"),
-    "iris_series": (*SOURCE, "visits_per_user"),
-    "cover_series": (*SOURCE, "visits_per_user"),
+    "iris_series": MAPPED,
+    "cover_series": MAPPED,
 }
 
 Stamp = dict[str, Any]
@@ -36,6 +44,14 @@ def stamp_values(settings: Settings) -> Stamp:
         "visits_clamp": settings.privacy.visits_clamp,
         "weight_l": settings.scheme.weight_l,
     }
+
+
+def geography_stamp(antennas: pl.DataFrame, cells: pl.DataFrame) -> Stamp:
+    """The public lists that say where a record is counted: the antennas alone, and with the cells."""
+    sites = antennas.select("antenna_id", "tower_id", (pl.col("x", "y") * 100).round().cast(pl.Int64))  # centimetres
+    geography = geography_hash(cells_from(cells), towers_from(towers_table(antennas)))
+    listed = hashlib.sha256(json.dumps(sites.rows()).encode()).hexdigest()
+    return {"antennas": listed[:16], "geography": geography[:16]}
 
 
 def stamp_of(table: str, values: Stamp) -> Stamp:

@@ -27,7 +27,7 @@ from filelock import FileLock
 from density_assets.errors import BadInput
 from density_assets.sql_names import quoted
 from resources.databases import reading, replacing
-from resources.stamps import Stamp, difference, stamp_of
+from resources.stamps import Stamp, difference, geography_stamp, stamp_of
 from resources.week_writer import STAMP, WeekWriter
 
 FAULTY = ".faulty"  # beside a week that a check has found wrong
@@ -38,6 +38,7 @@ class Store:
 
     def __init__(self, home: Path, city: str, stamp: Stamp | None = None) -> None:
         self._stamp = stamp or {}
+        self._geography: tuple[int, Stamp] = (-1, {})  # when release.duckdb was written, and what it says
         self.folder = home / city
         self.folder.mkdir(parents=True, exist_ok=True)
         self.confidential = self.folder / "confidential"
@@ -60,7 +61,7 @@ class Store:
         with private_files(), self.locked(f"{table}-{week}"):
             file.parent.mkdir(exist_ok=True)
             partial = file.with_suffix(".partial")
-            writer = WeekWriter(partial, week, stamp_of(table, self._stamp))
+            writer = WeekWriter(partial, week, self._stamp_now(table))
             try:
                 yield writer
             except BaseException:
@@ -101,13 +102,22 @@ class Store:
                 f"{table} of the week of {week} must be whole, reading it gave {type(error).__name__}: "
                 "materialise it again, with what it comes from"
             ) from None
-        made, now = json.loads(metadata.get(STAMP, b"{}")), stamp_of(table, self._stamp)
+        made, now = json.loads(metadata.get(STAMP, b"{}")), self._stamp_now(table)
         if changed := difference(made, now):
             raise BadInput(
                 f"{table} of the week of {week} must be made under the settings it is used under, but {changed}: "
                 "materialise it again, with what it comes from"
             )
         return file
+
+    def _stamp_now(self, table: str) -> Stamp:
+        """What a table would be made under today; nothing if the store was opened without settings."""
+        if not self._stamp:
+            return {}
+        written = self.release_database.stat().st_mtime_ns if self.release_database.exists() else 0
+        if self._geography[0] != written:
+            self._geography = written, geography_stamp(self.read_public("antennas"), self.read_public("cells"))
+        return stamp_of(table, {**self._stamp, **self._geography[1]})
 
     def refuse_week(self, table: str, week: date) -> None:
         """Let nobody read a week that is not what its bounds say, until it is made again."""

@@ -17,12 +17,12 @@ def test_a_table_and_its_matrix_are_the_same_whatever_the_order_of_rows():
 
 def test_a_series_with_a_missing_hour_is_refused():
     table = series.table(pl.DataFrame({"cell_id": ["a"]}), original=np.zeros((1, 168)))
-    with pytest.raises(ValueError, match="1 x 168 rows, got 167"):
+    with pytest.raises(ValueError, match="1 x 168 rows, but it has not"):
         series.matrix(table.head(167), pl.Series("cell_id", ["a"]), "original")
 
 
 def test_a_vector_follows_the_order_of_places_and_not_of_the_table():
     table = pl.DataFrame({"tower_id": ["A", "B", "C"], "users": [1, 2, 3]})
     assert series.vector(table, pl.Series("tower_id", ["C", "A", "B"]), "users").tolist() == [3, 1, 2]
-    with pytest.raises(ValueError, match="a row for each of 2 places, got 1"):
+    with pytest.raises(ValueError, match="a row for each of 2 places"):
         series.vector(table, pl.Series("tower_id", ["C", "Z"]), "users")
