@@ -10,7 +10,7 @@ from density_assets.assets.mechanisms import release_request
 from density_assets.assets.zone_rule import refuse_leaks
 from density_assets.automation import following, sensors, weekly_schedule
 from density_assets.checks import all_checks
-from density_assets.cities.confinement import public_inputs, refuse_kept
+from density_assets.cities.confinement import named_files, refuse_kept
 from density_assets.jobs import audit_job, purge_job, rebuild_release, weekly_release
 from density_assets.partitions import current_home, current_settings
 from density_assets.privacy.noise import OpenDpNoise
@@ -35,7 +35,7 @@ def graph() -> list[dg.AssetsDefinition]:
 
 def build_definitions(settings: Settings, home: Path) -> dg.Definitions:
     """All assets, jobs and resources for one city."""
-    refuse_kept(public_inputs(settings), home)
+    refuse_kept(named_files(settings), home)
     assets = graph()
     asset_checks = all_checks(assets)
     store, book = Store(home, settings.city.name, stamp_values(settings)), Ledger(home)

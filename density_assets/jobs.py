@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import dagster as dg
 
-from density_assets.assets.zones import GROUPS, STUDY_GROUPS, Zone
+from density_assets.assets.zones import GROUPS, STUDY_GROUPS, WRITER, Zone
 from density_assets.calendar import parse_week
 from density_assets.errors import BadInput
 from density_assets.partitions import WEEKS
@@ -51,7 +51,7 @@ def purge_job(assets: Sequence[dg.AssetsDefinition]) -> dg.JobDefinition:
         if spec.metadata.get("zone") in ("confidential", "evaluation") and spec.partitions_def
     ]
 
-    @dg.op(required_resource_keys={"settings", "store", "ledger"})
+    @dg.op(pool=WRITER, required_resource_keys={"settings", "store"})  # waits for weeks that are being made
     def erase(context: dg.OpExecutionContext, config: Purge) -> None:
         """Erase the confidential zone of a week."""
         week, settings = parse_week(config.week), context.resources.settings
@@ -59,7 +59,6 @@ def purge_job(assets: Sequence[dg.AssetsDefinition]) -> dg.JobDefinition:
             raise BadInput(f"erasing is for good: confirm must repeat the week {config.week}, got {config.confirm!r}")
         purge(
             context.resources.store,
-            context.resources.ledger,
             week,
             settings.revision_of(str(week)),
             force=config.force,

@@ -27,7 +27,7 @@ def vector(table: pl.DataFrame, places: pl.Series, column: str) -> NDArray[Any]:
     order = pl.DataFrame({places.name: places, "_row": np.arange(len(places))})
     placed = table.join(order, on=places.name, how="inner").sort("_row")
     if len(placed) != len(places):
-        raise ValueError(f"there must be a row for each of {len(places)} places, but some have none: materialise it again")
+        raise ValueError(f"each of {len(places)} places must have a row, but some have none: materialise it again")
     return placed[column].to_numpy()
 
 

@@ -13,13 +13,22 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from zoneinfo import ZoneInfo, available_timezones
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from density_assets.errors import BadInput, nearest
 
 EMBEDDED_USERS = 1_992_846  # Acs & Castelluccia 2014, §4.1
 MAX_DELTA = 1e-5
 
+
+def _plain(path: Path | str) -> Path | str:
+    if ".." in Path(path).parts:
+        raise ValueError(f"paths must not climb with '..', got {str(path)!r}: write it absolute")
+    return path
+
+
+PlainPath = Annotated[Path, AfterValidator(_plain)]
+PlainPattern = Annotated[str, AfterValidator(_plain)]
 Positive = Annotated[int, Field(ge=1)]
 AboveZero = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Share = Annotated[float, Field(gt=0, lt=1)]
@@ -37,14 +46,14 @@ class CitySettings(_Table):
     population: Positive | None = None
     first_week: date = date(2007, 9, 10)
     timezone: str = "Europe/Paris"
-    cells: Path | None = None
+    cells: PlainPath | None = None
     cell_id: str | None = None
-    towers: Path | None = None
+    towers: PlainPath | None = None
     tower_id: str | None = None
     tower_x: str = "lon"
     tower_y: str = "lat"
     tower_crs: str = "EPSG:4326"
-    visits: str | None = None
+    visits: PlainPattern | None = None
     visit_user: str = "user_id"
     visit_time: str = "time"
     visit_tower: str = "tower_id"
@@ -72,13 +81,6 @@ class CitySettings(_Table):
         if first_week.weekday() != 0:
             raise ValueError(f"a week starts on a Monday, got {first_week:%A %Y-%m-%d}")
         return first_week
-
-    @field_validator("cells", "towers", "visits")
-    @classmethod
-    def _plain_path(cls, path: Path | str | None) -> Path | str | None:
-        if path is not None and ".." in Path(path).parts:
-            raise ValueError(f"paths must not climb with '..', got {str(path)!r}: write it absolute")
-        return path
 
     @field_validator("timezone")
     @classmethod
@@ -160,7 +162,7 @@ class EngineSettings(_Table):
 class AlertSettings(_Table):
     """Where a failed run is reported: a file that gets a line, an address that gets a request, both or neither."""
 
-    file: Path | None = None
+    file: PlainPath | None = None
     webhook: Annotated[str, Field(pattern=r"^https?://[^\s/]+")] | None = None
 
     @property

@@ -24,7 +24,7 @@ UNIT = "one subscriber identifier, one week"
 _SCHEMA = """
 create table if not exists charges (
     row integer primary key,
-    at text not null,            -- when it was charged, UTC
+    at text not null,            -- the day it was charged, UTC
     population text not null,    -- whose budget it is
     unit text not null,          -- what one user's presence means
     city text not null,
@@ -201,7 +201,7 @@ class Ledger:
 def _append_charge(connection: sqlite3.Connection, charge: Charge) -> None:
     content = {
         **{name: value for name, value in asdict(charge).items() if name != "events"},
-        "at": _now(),
+        "at": _today(),
         "unit": UNIT,
         "events": json.dumps([to_record(event) for event in charge.events], sort_keys=True),
     }
@@ -209,7 +209,7 @@ def _append_charge(connection: sqlite3.Connection, charge: Charge) -> None:
 
 
 def _append_draw(connection: sqlite3.Connection, charge_hash: str) -> None:
-    _append(connection, "draws", {"at": _now(), "charge": charge_hash})
+    _append(connection, "draws", {"at": _today(), "charge": charge_hash})
 
 
 def _append(connection: sqlite3.Connection, table: str, content: dict[str, Any]) -> None:
@@ -263,5 +263,6 @@ def _missing(unknown: frozenset[str], file: Path) -> str:
     )
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
+def _today() -> str:
+    """The day, no more: the ledger is handed out, and how long a week took to count tells how many records it has."""
+    return datetime.now(UTC).date().isoformat()

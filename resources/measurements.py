@@ -129,7 +129,7 @@ class Measurements:
                 return self._load(key)
             _refuse_unreleasable(request, self._noise)
             draw = prepare()
-            self._remember_inputs(key, fingerprint())
+            self._remember_inputs(request, door, fingerprint())
             missing = [name for name in request.doors if not self._file(request.key(name)).exists()]
             due = self._ledger.reserve([request.charge(name) for name in missing], self._budget, self.witnesses())
             if due:
@@ -182,15 +182,19 @@ class Measurements:
 
     # --- confidential: what the draw was made from -------------------------------------------------------
 
-    def _remember_inputs(self, key: str, inputs: str | None) -> None:
-        folder = self._store.confidential / "measured"
+    def _remembered(self, request: ReleaseRequest, door: str) -> Path:
+        """The week is in the name, so that erasing it finds the file."""
+        return self._store.confidential / "measured" / f"{request.week}_{request.key(door)[:32]}.txt"
+
+    def _remember_inputs(self, request: ReleaseRequest, door: str, inputs: str | None) -> None:
+        file = self._remembered(request, door)
         with private_files():
-            folder.mkdir(exist_ok=True)
-            write_durably(folder / f"{key[:32]}.txt", (inputs or "").encode())
+            file.parent.mkdir(exist_ok=True)
+            write_durably(file, (inputs or "").encode())
 
     def _compare_inputs(self, request: ReleaseRequest, door: str, inputs: str | None) -> None:
         """Leave an alert where only those who may read the records see it; the draw stays what it is."""
-        remembered = self._store.confidential / "measured" / f"{request.key(door)[:32]}.txt"
+        remembered = self._remembered(request, door)
         if inputs is None or not remembered.exists() or remembered.read_text() == inputs:
             return
         alert = {

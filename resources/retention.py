@@ -14,29 +14,28 @@ from pathlib import Path
 from density_assets.errors import BadInput
 from density_assets.publication.files import Naming
 from density_assets.publication.verification import verify_release
-from resources.ledger import Ledger
 from resources.spill import sweep
 from resources.store import Store, private_files, write_durably
 
 SHARED = ("locks", "spill")  # folders of the confidential zone that belong to no week
 
 
-def purge(store: Store, ledger: Ledger, week: date, revision: int, *, force: bool = False) -> list[Path]:
+def purge(store: Store, week: date, revision: int, *, force: bool = False) -> list[Path]:
     """Erase the confidential zone of a week; returns what was erased.
 
     revision: the release that must be complete before.
     force: erase even if it is not; the week can then never be released from what is kept here.
     """
-    lacking = "; ".join(lacks(store, week, revision))
-    if lacking and not force:
-        raise BadInput(
-            f"the week of {week} must be released before its records are erased, but {lacking}: release it first, "
-            "or force the purge and give the release up"
-        )
     with ExitStack() as alone:
         for table in sorted(file.name for file in store.confidential.iterdir() if file.is_dir()):
             alone.enter_context(store.locked(f"{table}-{week}"))  # whoever is writing ends first
-        erased = [*traces(store, week), *_fingerprints(store, ledger, week)]
+        lacking = "; ".join(lacks(store, week, revision))
+        if lacking and not force:
+            raise BadInput(
+                f"the week of {week} must be released before its records are erased, but {lacking}: release it first, "
+                "or force the purge (make purge … FORCE=1) and give the release up"
+            )
+        erased = traces(store, week)
         for file in erased:
             file.unlink()
     shutil.rmtree(store.confidential / "staging" / str(week), ignore_errors=True)
@@ -63,14 +62,6 @@ def traces(store: Store, week: date) -> list[Path]:
     files = (file for file in store.confidential.rglob("*") if file.is_file() or file.is_symlink())
     inside = ((file, file.relative_to(store.confidential)) for file in files)
     return sorted(file for file, path in inside if str(week) in str(path) and path.parts[0] not in SHARED)
-
-
-def _fingerprints(store: Store, ledger: Ledger, week: date) -> Iterator[Path]:
-    """Keyed fingerprints of what the week's draws were made from."""
-    folder = store.confidential / "measured"
-    for row in ledger.rows():
-        if (row.charge.city, row.charge.week) == (store.folder.name, str(week)):
-            yield from folder.glob(f"{row.charge.measurement[:32]}*")
 
 
 def _note(store: Store, week: date, *, forced: bool) -> None:

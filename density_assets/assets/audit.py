@@ -80,7 +80,7 @@ def audit_data(context: dg.AssetExecutionContext) -> AuditData:
     return AuditData(
         city=settings.city.name,
         population=population,
-        made=datetime.now(UTC).isoformat(timespec="minutes"),
+        made=datetime.now(UTC).date().isoformat(),
         folder=store.release,
         releases=register(rows, population, store.folder.parent, settings.city.name),
         charges=len(rows),

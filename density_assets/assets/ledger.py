@@ -28,7 +28,7 @@ SCHEMA: dict[str, type[pl.DataType]] = {
     Zone.RELEASE,
     {
         "row": column("position in the ledger"),
-        "at": column("when it was charged, UTC"),
+        "at": column("the day it was charged, UTC"),
         "population": column("whose budget was charged"),
         "city": column("the city released"),
         "week": column("the week released"),

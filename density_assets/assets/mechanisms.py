@@ -21,6 +21,8 @@ from density_assets.errors import BadInput
 from density_assets.jobs import rebuild_release
 from density_assets.partitions import current_settings
 from density_assets.privacy.noise import Noise
+from density_assets.publication.files import Naming
+from density_assets.publication.verification import stated_measurements
 from density_assets.schemes import OWN_SETTINGS, SCHEMES
 from density_assets.schemes.scheme import SERIES, TOTALS, WHERE, Counts, Values, alone, present
 from density_assets.schemes.tables import series_table, totals_table
@@ -107,6 +109,7 @@ def _measured(context: dg.AssetExecutionContext, request: ReleaseRequest, door: 
     store: Store = context.resources.store
     measurements: Measurements = context.resources.measurements
     week = date.fromisoformat(request.week)
+    _refuse_to_overwrite(store, request)
     if context.run.job_name == rebuild_release.name:
         return measurements.stored(request, door)
 
@@ -124,6 +127,18 @@ def _measured(context: dg.AssetExecutionContext, request: ReleaseRequest, door: 
         return lambda noise: SCHEME.series(request.doors, counts, labels, noise)
 
     return measurements.measure(request, door, fingerprint, prepare, context.log.info)
+
+
+def _refuse_to_overwrite(store: Store, request: ReleaseRequest) -> None:
+    """Raise if this week and revision are published with other draws: their files would be lost."""
+    published = Naming(store.release, request.week, request.revision).file("privacy_statement", "json")
+    drawn = stated_measurements(published)
+    if drawn and drawn != {request.key(door) for door in request.doors}:
+        raise BadInput(
+            f"revision {request.revision} of the week of {request.week} must keep the settings and geography it was "
+            f"published under, but they have changed: restore them, or declare revision {request.revision + 1} of this "
+            "week in [revisions], which is charged. Nothing was charged and nothing drawn"
+        )
 
 
 def cluster_labels(store: Store, request: ReleaseRequest) -> NDArray[np.int64]:

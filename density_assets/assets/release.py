@@ -98,9 +98,9 @@ def smoothed_series(context: dg.AssetExecutionContext, noisy_totals: pl.DataFram
     deps=("cells",),
 )
 def density(context: dg.AssetExecutionContext, smoothed_series: pl.DataFrame) -> Made:
-    """The release: visits per cell and hour, as non-negative integers.
+    """The release as a table: visits per cell and hour, as non-negative integers.
 
-    Rounded hour by hour by largest remainder, and written as Parquet, CSV and GeoJSON with a data dictionary.
+    Rounded hour by hour by largest remainder. Its checks come before any file of it is written.
     """
     settings, store = context.resources.settings, context.resources.store
     cells = cells_from(store.read_public("cells"))
@@ -108,18 +108,12 @@ def density(context: dg.AssetExecutionContext, smoothed_series: pl.DataFrame) ->
     counts = round_by_largest_remainder(series.matrix(smoothed_series, ids, "visits"))
     clock = week_clock(date.fromisoformat(context.partition_key), settings.city.zone)
     table = density_table(cells, counts, series.matrix(smoothed_series, ids, "standard_error"), clock)
-    name = naming(store, context)
-    _write_parquet(table, name)
-    write_durably(name.file("density", "csv"), table.write_csv().encode())
-    write_durably(name.file("density", "geojson"), geojson(cells, counts).encode())
-    text = dictionary(settings.city.name, settings.city.timezone, clock)
-    write_durably(name.file("data_dictionary", "md"), text.encode())
     busiest = np.argsort(-counts.sum(axis=1))[:: max(1, len(counts) // SAMPLE_CELLS)][:SAMPLE_CELLS]
     pictures = {
         "map": value_map(cells.polygons, counts.mean(axis=1), "released visits per hour", "mean visits per hour"),
         "sample": week_rhythm("released series of some cells", **{str(cells.ids[i]): counts[i] for i in busiest}),
     }
-    return Made(table, pictures, {"visits": int(counts.sum()), "files": name.file("density", "*").name})
+    return Made(table, pictures, {"visits": int(counts.sum())})
 
 
 @asset(
@@ -128,17 +122,19 @@ def density(context: dg.AssetExecutionContext, smoothed_series: pl.DataFrame) ->
         "file": column("file of the release"),
         "sha256": column("its digest"),
     },
-    deps=("noisy_totals", "noisy_series"),
-    kinds=("json", "markdown"),
+    deps=("noisy_totals", "noisy_series", "cells"),
+    kinds=("json", "markdown", "csv", "parquet"),
 )
 def privacy_statement(context: dg.AssetExecutionContext, density: pl.DataFrame) -> Made:
-    """What is promised to whom, every event with its scale, how it was paid, and the digests of the release's files.
+    """Publishes the week: its counts as Parquet, CSV and GeoJSON with a data dictionary, and what is promised of them.
 
-    Nothing in it is computed from records. `make verify` checks that files, statement and ledger belong together.
+    The statement says what is promised to whom, every event with its scale, how it was paid, and the digests of the
+    files; nothing in it is computed from records. `make verify` checks that all of it and the ledger belong together.
     """
     store = context.resources.store
     name = naming(store, context)
-    with store.locked(f"statement-{context.partition_key}"):  # the statement and the chain it names are written as one
+    with store.locked(f"statement-{context.partition_key}"):
+        _write_counts(context, density, name)
         said = statement(_facts(context, name))
         text = as_markdown(said)
         write_durably(name.file("privacy_statement", "json"), json.dumps(said, indent=2).encode())
@@ -204,11 +200,18 @@ def naming(store: Store, context: dg.AssetExecutionContext) -> Naming:
     return Naming(store.release, week, context.resources.settings.revision_of(week))
 
 
-def _write_parquet(table: pl.DataFrame, name: Naming) -> None:
-    file = name.file("density", "parquet")
+def _write_counts(context: dg.AssetExecutionContext, density: pl.DataFrame, name: Naming) -> None:
+    """The files a reader downloads."""
+    settings, cells = context.resources.settings, cells_from(context.resources.store.read_public("cells"))
+    clock = week_clock(date.fromisoformat(context.partition_key), settings.city.zone)
     buffer = io.BytesIO()
-    table.write_parquet(buffer)
-    write_durably(file, buffer.getvalue())
+    density.write_parquet(buffer)
+    write_durably(name.file("density", "parquet"), buffer.getvalue())
+    write_durably(name.file("density", "csv"), density.write_csv().encode())
+    counts = density["count"].to_numpy().reshape(-1, HOURS)
+    write_durably(name.file("density", "geojson"), geojson(cells, counts).encode())
+    text = dictionary(settings.city.name, settings.city.timezone, clock)
+    write_durably(name.file("data_dictionary", "md"), text.encode())
 
 
 def _facts(context: dg.AssetExecutionContext, name: Naming) -> Facts:
@@ -218,7 +221,10 @@ def _facts(context: dg.AssetExecutionContext, name: Naming) -> Facts:
     request = release_request(settings, context.resources.store, context.partition_key)
     paid_by = {measurements.stored(request, door).charge for door in request.doors}
     rows = [row for row in ledger.rows() if row.hash in paid_by]
-    chain, records = name.file("ledger", "json"), ledger.records()
+    # The chain ends with this release's last charge, so that making the statement again writes the same bytes: whoever
+    # is killed between the two leaves files that belong together.
+    last = max(row.row for row in rows)
+    chain, records = name.file("ledger", "json"), [record for record in ledger.records() if record["row"] <= last]
     write_durably(chain, json.dumps(records).encode())
     files = [
         *(name.file("density", suffix) for suffix in ("parquet", "csv", "geojson")),
@@ -238,6 +244,7 @@ def _facts(context: dg.AssetExecutionContext, name: Naming) -> Facts:
         delta=request.delta,
         population=settings.city.population or (settings.city.simulated_users if settings.city.synthetic else None),
         parameters=request.parameters,
+        doors=sorted(request.doors),
         charges=[row.public_record() for row in rows],
         ledger_file=chain.name,
         ledger_head=records[-1]["hash"],

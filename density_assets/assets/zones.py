@@ -141,8 +141,11 @@ def asset(
                     "dagster/column_lineage": _lineage(columns),
                     **_shown(made.pictures, {"rows": rows} | made.facts, name, zone, week, settings, store),
                 }
-                version = dg.DataVersion(_data_version(made, table or name, zone, week, store))
-                return dg.Output(made.table, metadata=metadata, data_version=version)
+                if zone not in OPEN and not settings.city.synthetic:
+                    version = store.keyed(f"{context.run_id} {name}")
+                else:
+                    version = _content_version(made, table or name, zone, week, store)
+                return dg.Output(made.table, metadata=metadata, data_version=dg.DataVersion(version))
 
         # Dagster reads inputs off the signature; what it gets back is decided here, not by the function.
         signature = inspect.signature(function).replace(return_annotation=inspect.Signature.empty)
@@ -190,8 +193,12 @@ def _lineage(columns: dict[str, Column]) -> dg.TableColumnLineage:
     return dg.TableColumnLineage({name: [dep(o) for o in origins] for name, origins in named.items()})
 
 
-def _data_version(made: Made, table: str, zone: Zone, week: date | None, store: Store) -> str:
-    """A content hash: plain where everybody may know the content, keyed where a hash could confirm a guess."""
+def _content_version(made: Made, table: str, zone: Zone, week: date | None, store: Store) -> str:
+    """A content hash: plain where everybody may know the content, else keyed.
+
+    Not of real people's tables: equal versions of two runs would tell everybody that no record changed in between,
+    so theirs are bound to the run.
+    """
     if made.table is None:
         assert week is not None  # only weeks of confidential tables are stored by SQL
         return store.week_fingerprint(table, week)

@@ -23,12 +23,12 @@ def ledger_is_whole(context: Context) -> dg.AssetCheckResult:
 
 @check("ledger")
 def budget_is_left(context: Context) -> dg.AssetCheckResult:
-    """The year's budget has room for more releases like the newest one; a warning when few are left."""
+    """The year's budget has room for more releases like this one; a warning when few are left."""
     settings, population = context.resources.settings, population_name(context.resources.settings)
     rows = [row for row in context.resources.ledger.rows() if row.charge.population == population]
     if not rows:
         return open_answer([], charges=0)
-    year, privacy = rows[-1].charge.week[:4], settings.privacy
+    year, privacy = max(row.charge.week for row in rows)[:4], settings.privacy  # rows of old weeks may come late
     before = charged_events(rows, population, year)
     fit = releases_that_fit(before, release_events(settings), privacy.budget_epsilon, privacy.budget_delta)
     spent = cost_of(before, [], 0, privacy.budget_delta)

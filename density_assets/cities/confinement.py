@@ -1,7 +1,7 @@
-"""Where inputs may lie: anywhere but among what this software keeps.
+"""Where files of a person's own may lie: anywhere but among what this software keeps.
 
 Read back as an input, a confidential table would pass for a public list, or one population's records for another's:
-ways around the doors that the asset graph cannot see.
+ways around the doors that the asset graph cannot see. Written to as a file of alerts, the ledger would be no more.
 """
 
 from collections.abc import Iterable
@@ -14,18 +14,19 @@ KEPT = ("confidential", "release", "dagster")  # folders of a city under the hom
 
 
 def refuse_kept(files: Iterable[Path], home: Path) -> None:
-    """Raise if an input, once links are followed, lies in a city's folder or is the ledger."""
+    """Raise if a file, once links are followed, lies in a city's folder or is the ledger."""
     root = home.resolve()
     for file in files:
         real = file.resolve()
         parts = real.relative_to(root).parts if real.is_relative_to(root) else ()
         if set(parts[1:2]) & set(KEPT) or any(part.startswith("ledger.sqlite") for part in parts[:1]):
             raise BadInput(
-                f"inputs must not be what this software keeps, {file.name} is {real}: "
+                f"files of yours must not be what this software keeps, {file.name} is {real}: "
                 "point the settings at your own files"
             )
 
 
-def public_inputs(settings: Settings) -> list[Path]:
-    """The files that the public geography is read from."""
-    return [settings.path(file) for file in (settings.city.cells, settings.city.towers) if file is not None]
+def named_files(settings: Settings) -> list[Path]:
+    """The files that settings name: what the public geography is read from, and where alerts go."""
+    named = (settings.city.cells, settings.city.towers, settings.alerts.file)
+    return [settings.path(file) for file in named if file is not None]

@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 
 from density_assets.calendar import parse_week, week_clock
-from density_assets.cities.confinement import public_inputs, refuse_kept
+from density_assets.cities.confinement import named_files, refuse_kept
 from density_assets.cities.geography import Cells, Towers
 from density_assets.cities.records import is_complete, record_files
 from density_assets.cities.source import city_cells, city_towers
@@ -25,7 +25,7 @@ from resources.ingest import events
 def inspect(settings: Settings, week: str | None, home: Path) -> str:
     """Read everything the settings name and describe it; raises what a run would raise."""
     chosen = parse_week(week) if week else settings.city.first_week
-    refuse_kept(public_inputs(settings), home)
+    refuse_kept(named_files(settings), home)
     cells = city_cells(settings)
     towers = city_towers(settings, cells)
     lines = [*_geography(settings, cells, towers), *_visits(settings, towers, chosen, home)]

@@ -102,7 +102,8 @@ def _in_ledger(said: Mapping[str, Any], ledger: Mapping[str, Row]) -> Iterator[F
     """A chain copied beside a statement proves little alone: its charges must stand in the ledger of today."""
     for charge in said["charges"]:
         row = ledger.get(charge["hash"])
-        yield row is not None and row.drawn, f"the charge of {charge['door']} stands in the ledger of today, drawn"
+        same = row is not None and row.drawn and row.charge.measurement == charge["measurement"]
+        yield same, f"the charge of {charge['door']} stands in the ledger of today, drawn"
 
 
 def _unstated(rows: Sequence[Row]) -> Iterator[Release]:

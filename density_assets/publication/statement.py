@@ -18,7 +18,10 @@ UNIT = (
 
 @dataclass(frozen=True)
 class Facts:
-    """Everything a statement says; charges are what the ledger holds for this release, one per door."""
+    """Everything a statement says.
+
+    doors: the mechanism assets the release came through; charges: what the ledger holds for it, one per door.
+    """
 
     city: str
     week: str
@@ -30,6 +33,7 @@ class Facts:
     delta: float
     population: int | None
     parameters: Mapping[str, Any]
+    doors: list[str]
     charges: list[dict[str, Any]]
     ledger_file: str
     ledger_head: str
@@ -56,6 +60,7 @@ def statement(facts: Facts) -> dict[str, Any]:
         "scheme": facts.scheme,
         "calibration": facts.calibration,
         "parameters": dict(facts.parameters),
+        "doors": facts.doors,
         "charges": facts.charges,
         "ledger": {"file": facts.ledger_file, "head": facts.ledger_head},
         "cumulative": {

@@ -24,6 +24,15 @@ def verify_release(path: Path) -> Iterator[tuple[bool, str]]:
     yield from _promise_holds(said)
 
 
+def stated_measurements(statement: Path) -> frozenset[str]:
+    """Keys of the draws a statement was made for; none if there is no statement that can be read."""
+    try:
+        charges = json.loads(statement.read_text(encoding="utf-8"))["charges"]
+        return frozenset(charge["measurement"] for charge in charges)
+    except (OSError, ValueError, KeyError, TypeError):
+        return frozenset()
+
+
 def _statement_file(path: Path) -> Path:
     if path.is_file():
         return path
@@ -36,16 +45,22 @@ def _statement_file(path: Path) -> Path:
 def _files_match(folder: Path, said: dict[str, Any]) -> Iterator[tuple[bool, str]]:
     for name, digest in said["files"].items():
         file = folder / name
-        if not file.exists():
+        if Path(name).name != name:
+            yield False, f"{name!r} lies beside the statement"
+        elif not file.exists():
             yield False, f"{name} is missing"
         else:
             yield digests([file])[name] == digest, f"{name} is the file the statement was made for"
 
 
 def _charges_are_genuine(folder: Path, said: dict[str, Any]) -> Iterator[tuple[bool, str]]:
-    ledger = folder / said["ledger"]["file"]
-    if not ledger.exists():
+    """The chain must be one of the stated files, which `_files_match` has compared; every door must be paid for."""
+    if said["ledger"]["file"] not in said["files"] or not (folder / said["ledger"]["file"]).is_file():
+        yield False, "the ledger's chain is one of the files"
         return
+    ledger = folder / said["ledger"]["file"]
+    paid = sorted(charge["door"] for charge in said["charges"])
+    yield bool(paid) and paid == sorted(said["doors"]), "every door is paid for once"
     rows = json.loads(ledger.read_text(encoding="utf-8"))
     yield first_broken(rows) is None, "the ledger's chain is whole"
     yield bool(rows) and rows[-1]["hash"] == said["ledger"]["head"], "it ends with the head the statement names"
@@ -53,7 +68,9 @@ def _charges_are_genuine(folder: Path, said: dict[str, Any]) -> Iterator[tuple[b
     for charge in said["charges"]:
         row = written.get(charge["hash"], {})
         yield (
-            bool(row) and json.loads(row["events"]) == charge["events"],
+            bool(row)
+            and all(row[name] == charge[name] for name in ("door", "measurement"))
+            and json.loads(row["events"]) == charge["events"],
             f"{charge['door']} was charged what is stated",
         )
         same = all(row.get(name) == said[name] for name in ("week", "city", "revision", "epsilon", "delta"))

@@ -29,7 +29,7 @@ def processes(town, home: Path, what: str) -> list[dict]:
 def assert_whole(home: Path) -> None:
     """The release is complete, its parts belong together, and the records are counted as in the files."""
     findings = list(verify_release(home / "town/release"))
-    assert len(findings) == 13
+    assert len(findings) == 14
     assert [text for holds, text in findings if not holds] == []
     assert len(pl.read_parquet(home / f"town/release/density_{WEEK}.parquet")) == 4 * 168
     visits = pl.read_parquet(home / f"town/confidential/visits/{WEEK}.parquet")

@@ -48,7 +48,7 @@ def test_a_release_is_found_with_its_charges_and_verifies(released):
     (release,) = found(released[2])
     assert (release.week, release.revision, release.epsilon, release.scheme) == (WEEK, 1, 0.3, "lowrank")
     assert list(release.charges) == ["noisy_totals", "noisy_series"]
-    assert len(release.findings) == 15
+    assert len(release.findings) == 16
     assert release.verified
 
 

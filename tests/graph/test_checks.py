@@ -188,6 +188,7 @@ def tampered(whole_week, tmp_path):
 
 def test_a_silent_hour_of_the_release_stops_its_statement_until_a_person_has_looked(tampered):
     town, home, tamper = tampered
+    before = (home / f"town/release/density_{WEEK}.csv").read_bytes()
     tamper("smoothed_series", visits=pl.when(pl.col("hour") == 36).then(0.0).otherwise(1e6), standard_error=pl.lit(1.0))
     result = some(town, home, "density", "privacy_statement", "density_report")
     found = verdicts(result)["no_hour_is_silent"]
@@ -196,6 +197,7 @@ def test_a_silent_hour_of_the_release_stops_its_statement_until_a_person_has_loo
         "hours 36 are silent: records are missing, or nobody was there",
     )
     assert ran(result) == {"density"}
+    assert (home / f"town/release/density_{WEEK}.csv").read_bytes() == before  # nothing bad is handed out
     assert ran(some(town, home, "privacy_statement", "density_report")) == {"privacy_statement", "density_report"}
 
 

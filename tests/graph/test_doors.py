@@ -44,13 +44,34 @@ def test_changed_records_change_neither_draw_nor_ledger(town, tmp_path):
     ]
 
 
-def test_another_promise_is_paid_for(town, tmp_path):
+def test_another_promise_needs_a_revision_and_is_paid_for(town, tmp_path):
     materialise(town.settings, tmp_path)
     before = released(tmp_path)
+    files = {file: file.read_bytes() for file in (tmp_path / "town/release").glob(f"*_{WEEK}.*")}
     town.set("[engine]", "[privacy]\nepsilon = 0.2\n[engine]")
+    (message, *_) = failures(materialise(town.settings, tmp_path, raise_on_error=False))
+    assert "must keep the settings and geography it was published under" in message
+    assert "declare revision 2" in message
+    assert len(Ledger(tmp_path).rows()) == 2
+    town.set("[engine]", f"[revisions]\n{WEEK} = 2\n[engine]")
     materialise(town.settings, tmp_path)
     assert len(Ledger(tmp_path).rows()) == 4
     assert not released(tmp_path)["noisy_series"].equals(before["noisy_series"])
+    assert len(files) == 8
+    assert all(file.read_bytes() == content for file, content in files.items())  # nothing of the first is lost
+
+
+def test_versions_of_real_peoples_tables_do_not_tell_whether_records_changed(town, tmp_path):
+    """Equal versions of equal records would."""
+
+    def version(table: str) -> str:
+        return shown(materialise(town.settings, tmp_path), table).tags["dagster/data_version"]
+
+    assert version("visits") != version("visits")
+    assert version("iris_series") != version("iris_series")
+    town.set('name = "town"', 'name = "simulated"')
+    town.set('visits = "visits/{week}/*.csv"', "users = 300")
+    assert version("visits") == version("visits")
 
 
 def test_past_the_budget_the_run_fails_and_the_released_week_stays(town, tmp_path):

@@ -5,7 +5,7 @@ import json
 import duckdb
 import polars as pl
 import pytest
-from runs import WEEK, materialise, shown
+from runs import WEEK, materialise, only, shown
 from town import make_town
 
 from density_assets.errors import BadInput
@@ -63,7 +63,7 @@ def test_the_statement_says_what_was_promised_and_paid(released):
 def test_an_outsider_can_verify_it(released):
     _, folder = released
     assert all(findings(folder).values())
-    assert len(findings(folder)) == 13
+    assert len(findings(folder)) == 14
 
 
 @pytest.mark.parametrize(
@@ -93,6 +93,42 @@ def test_whatever_was_changed_afterwards_is_found(released, tmp_path, file, old,
     assert old in text
     (tmp_path / file).write_text(text.replace(old, new))
     assert findings(tmp_path)[finding] is False
+
+
+@pytest.mark.parametrize(
+    ("forge", "finding"),
+    [
+        (lambda said: said.update(charges=[]), "every door is paid for once"),
+        (lambda said: said["charges"].pop(), "every door is paid for once"),
+        (lambda said: said["files"].pop(f"ledger_{WEEK}.json"), "the ledger's chain is one of the files"),
+        (lambda said: said["files"].update({"../elsewhere.csv": ""}), "'../elsewhere.csv' lies beside the statement"),
+        (lambda said: said["charges"][0].update(measurement="other"), "noisy_totals was charged what is stated"),
+    ],
+)
+def test_a_statement_that_leaves_something_out_does_not_verify(released, tmp_path, forge, finding):
+    _, folder = released
+    for original in folder.glob(f"*_{WEEK}.*"):
+        (tmp_path / original.name).write_bytes(original.read_bytes())
+    file = tmp_path / f"privacy_statement_{WEEK}.json"
+    said = json.loads(file.read_text())
+    forge(said)
+    file.write_text(json.dumps(said))
+    assert findings(tmp_path)[finding] is False
+
+
+def test_a_release_made_again_after_others_keeps_its_chain(town, tmp_path):
+    """Killed between chain and statement, a run leaves files that belong together, because neither changes."""
+    town.set("first_week = 2007-09-03", "first_week = 2007-09-10")
+    town.set('visits = "visits/{week}/*.csv"', "users = 300")
+    folder = tmp_path / "home/town/release"
+    materialise(town.settings, tmp_path / "home")
+    first = {file.name: file.read_bytes() for file in folder.glob(f"*_{WEEK}.*")}
+    materialise(town.settings, tmp_path / "home", "2007-09-17")
+    materialise(town.settings, tmp_path / "home", asset_selection=only("privacy_statement"))
+    said = json.loads((folder / f"privacy_statement_{WEEK}.json").read_text())
+    assert {name: (folder / name).read_bytes() for name in said["files"]} == {n: first[n] for n in said["files"]}
+    assert said["cumulative"]["epsilon"] > json.loads(first[f"privacy_statement_{WEEK}.json"])["cumulative"]["epsilon"]
+    assert all(holds for holds, _ in verify_release(folder / f"privacy_statement_{WEEK}.json"))
 
 
 def test_a_missing_file_is_found_and_a_folder_without_a_statement_refused(released, tmp_path):

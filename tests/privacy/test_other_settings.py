@@ -1,10 +1,14 @@
 """Tables made under other settings are never used: each step says what changed, and nothing is charged or drawn."""
 
-import json
+import re
 
+import dagster as dg
+import geopandas as gpd
 import pytest
 from runs import MONDAY, WEEK, failures, materialise, only
 
+from density_assets.assets import confidential
+from density_assets.definitions import build_definitions
 from density_assets.errors import BadInput
 from density_assets.settings import load_settings
 from density_assets.studies.inputs import load_week
@@ -12,6 +16,11 @@ from density_assets.studies.study import Source
 from resources.ledger import Ledger
 from resources.stamps import stamp_values
 from resources.store import Store
+
+UP_TO_DOORS = (
+    *("cells", "antennas", "towers", "tower_cells", "overlaps", "cover_graph"),
+    *("visits", "truncated_visits", "tower_series", "visit_total", "noisy_totals", "noisy_series"),
+)
 
 
 def partial_run(town, home, *assets: str) -> list[str]:
@@ -29,7 +38,7 @@ def partial_run(town, home, *assets: str) -> list[str]:
 )
 def test_a_door_refuses_tables_with_another_bound(town, tmp_path, change, door, words):
     """Noise made for the new bound would be too little for the old table."""
-    materialise(town.settings, tmp_path)
+    materialise(town.settings, tmp_path, asset_selection=only(*UP_TO_DOORS))
     town.set("[engine]", f"{change}[engine]")
     (message,) = partial_run(town, tmp_path, door)
     assert words in message
@@ -37,7 +46,7 @@ def test_a_door_refuses_tables_with_another_bound(town, tmp_path, change, door, 
 
 
 def test_a_real_city_declared_synthetic_is_not_nobodys_data(town, tmp_path):
-    materialise(town.settings, tmp_path)
+    materialise(town.settings, tmp_path, asset_selection=only(*UP_TO_DOORS, "iris_series"))
     town.set('visits = "visits/{week}/*.csv"', "users = 3000")
     for asset in ("noisy_series", "iris_series", "truncated_visits"):
         (message,) = partial_run(town, tmp_path, asset)
@@ -51,28 +60,68 @@ def test_a_real_city_declared_synthetic_is_not_nobodys_data(town, tmp_path):
 def test_a_statement_never_covers_counts_of_another_draw(town, tmp_path):
     """Draw at 0.3, draw again at 1, and then publish at 0.3 from the tables of 1: refused."""
     town.set("[engine]", "[privacy]\nepsilon = 0.3\n[engine]")
-    materialise(town.settings, tmp_path)
+    materialise(town.settings, tmp_path, asset_selection=only(*UP_TO_DOORS))
     town.set("epsilon = 0.3", "epsilon = 1.0")
     materialise(town.settings, tmp_path, asset_selection=only("noisy_totals", "noisy_series"))
     town.set("epsilon = 1.0", "epsilon = 0.3")
     (message,) = partial_run(town, tmp_path, "smoothed_series", "density", "privacy_statement")
     assert "must belong to the release of today's settings" in message
-    said = json.loads((tmp_path / f"town/release/privacy_statement_{WEEK}.json").read_text())
-    assert said["epsilon"] == 0.3
+    assert not list((tmp_path / "town/release").glob(f"*_{WEEK}*"))
+
+
+@pytest.mark.parametrize("removed", ["A", "C"])  # somebody was at A, nobody at C
+def test_tables_of_another_antenna_list_are_refused_whoever_was_where(town, tmp_path, removed):
+    materialise(town.settings, tmp_path, asset_selection=only(*UP_TO_DOORS))
+    towers = town.folder / "towers.csv"
+    towers.write_text("".join(line for line in towers.open() if not line.startswith(removed)))
+    (message,) = partial_run(town, tmp_path, "antennas", "towers", "tower_series")
+    assert (
+        "visits of the week of 2007-09-10 must be made under the settings it is used under, but antennas was" in message
+    )
+
+
+def test_tables_mapped_to_other_cells_are_refused_and_those_of_towers_kept(town, tmp_path):
+    materialise(town.settings, tmp_path, asset_selection=only(*UP_TO_DOORS, "iris_series"))
+    cells = gpd.read_file(town.folder / "cells.geojson")
+    cells.loc[0, "code"] = "renamed"
+    cells.to_file(town.folder / "cells.geojson", driver="GeoJSON")
+    assert materialise(town.settings, tmp_path, asset_selection=only("cells", "truncated_visits")).success
+    store = Store(tmp_path, "town", stamp_values(load_settings(town.settings)))
+    assert len(store.read_week("tower_series", MONDAY)) == 4 * 168
+    with pytest.raises(BadInput, match=r"iris_series of the week of 2007-09-10 .* geography was"):
+        store.read_week("iris_series", MONDAY)
 
 
 def test_another_time_zone_is_another_release(town, tmp_path):
-    materialise(town.settings, tmp_path)
+    materialise(town.settings, tmp_path, asset_selection=only(*UP_TO_DOORS))
     town.set("first_week", 'timezone = "America/New_York"\nfirst_week')
     (message,) = partial_run(town, tmp_path, "noisy_series")
     assert "timezone was 'Europe/Paris' and is 'America/New_York'" in message
 
 
-def test_logs_of_real_people_do_not_grow_with_their_number(town, tmp_path, caplog):
+@pytest.mark.parametrize("leaking", [False, True])
+def test_logs_of_real_people_do_not_grow_with_their_number(town, tmp_path, monkeypatch, leaking):
+    """What is logged is the same for ten people and for thousands; planted progress lines would show."""
     town.set("[engine]", "[engine]\nrows_per_bucket = 1000")
-    lines = []
+    monkeypatch.setattr("resources.week_writer.ROW_GROUP", 1000)
+    if leaking:
+        monkeypatch.setattr(confidential, "_progress", lambda context: context.log.info)
+    logged = []
     for people in (10, 5_000):
         town.write_visits("".join(f"u{i},2007-09-10 08:00:00,A\n" for i in range(people)))
-        result = materialise(town.settings, tmp_path / str(people))
-        lines.append(len([event for event in result.all_events if event.event_type_value]))
-    assert lines[0] == lines[1]
+        assets = ("cells", "antennas", "towers", "visits", "truncated_visits", "tower_series")
+        messages = _messages(town, tmp_path / str(people), *assets)
+        assert any("visits" in message for message in messages)
+        logged.append(messages)
+    assert (logged[0] == logged[1]) is not leaking
+
+
+def _messages(town, home, *assets: str) -> list[str]:
+    """What a run leaves in Dagster's log, without moments, durations and hashes."""
+    definitions = build_definitions(load_settings(town.settings), home)
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = definitions.resolve_job_def("weekly_release").execute_in_process(
+            instance=instance, partition_key=WEEK, asset_selection=only(*assets)
+        )
+        said = [entry.user_message for entry in instance.all_logs(result.run_id)]
+    return [re.sub(r"\d+(\.\d+)?(ms|s)\b|[0-9a-f]{8,}[0-9a-f-]*", "…", text) for text in said]

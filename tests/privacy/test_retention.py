@@ -131,10 +131,10 @@ def test_a_week_without_a_complete_release_is_not_erased(lived_in):
     draw = next((home.folder / "town/release/measurements").glob("*.npz"))
     draw.rename(draw.with_suffix(".away"))
     with pytest.raises(BadInput, match=r"must be released before .* but the draw of \w+ is not stored"):
-        purge(home.store, Ledger(home.folder), MONDAY, 1)
+        purge(home.store, MONDAY, 1)
     draw.with_suffix(".away").rename(draw)
     with pytest.raises(BadInput, match="revision 2 has no privacy statement"):
-        purge(home.store, Ledger(home.folder), MONDAY, 2)
+        purge(home.store, MONDAY, 2)
     (message,) = failures(home.purge(confirm="yes"))
     assert f"confirm must repeat the week {WEEK}, got 'yes'" in message
     assert traces(home.store, MONDAY) == before

@@ -24,5 +24,5 @@ def test_a_series_with_a_missing_hour_is_refused():
 def test_a_vector_follows_the_order_of_places_and_not_of_the_table():
     table = pl.DataFrame({"tower_id": ["A", "B", "C"], "users": [1, 2, 3]})
     assert series.vector(table, pl.Series("tower_id", ["C", "A", "B"]), "users").tolist() == [3, 1, 2]
-    with pytest.raises(ValueError, match="a row for each of 2 places"):
+    with pytest.raises(ValueError, match="each of 2 places must have a row"):
         series.vector(table, pl.Series("tower_id", ["C", "Z"]), "users")

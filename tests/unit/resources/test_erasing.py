@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 
 from density_assets.errors import BadInput
-from resources.ledger import Ledger
 from resources.retention import purge
 from resources.store import Store
 
@@ -24,16 +23,16 @@ def weeks(store: Store) -> list[str]:
 
 
 def test_an_unreleased_week_goes_only_by_force_and_takes_no_other_with_it(tmp_path):
-    store, ledger = Store(tmp_path, "town"), Ledger(tmp_path)
+    store = Store(tmp_path, "town")
     for week in (WEEK, OTHER):
         store.write_week("visits", week, pl.DataFrame({"user_id": ["ann"]}))
     with pytest.raises(BadInput, match="revision 1 has no privacy statement: release it first, or force the purge"):
-        purge(store, ledger, WEEK, 1)
+        purge(store, WEEK, 1)
     assert weeks(store) == [str(WEEK), str(OTHER)]
-    assert purge(store, ledger, WEEK, 1, force=True) == [store.week_file("visits", WEEK)]
+    assert purge(store, WEEK, 1, force=True) == [store.week_file("visits", WEEK)]
     assert weeks(store) == [str(OTHER)]
     assert json.loads(store.purge_note(WEEK).read_text())["forced"] is True
     with pytest.raises(BadInput, match="its confidential zone was erased"):
         store.read_week("visits", WEEK)
-    purge(store, ledger, OTHER, 1, force=True)
+    purge(store, OTHER, 1, force=True)
     assert weeks(store) == []
