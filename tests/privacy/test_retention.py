@@ -146,6 +146,8 @@ def test_a_week_without_a_complete_release_is_not_erased(lived_in):
         purge(home.store, Ledger(home.folder), MONDAY, 2)
     (message,) = failures(home.purge(confirm="yes"))
     assert f"confirm must repeat the week {WEEK}, got 'yes'" in message
+    with pytest.raises(dg.DagsterInvalidConfigError, match="force"):  # only a terminal may
+        home.purge(confirm=WEEK, force=True)
     assert traces(home.store, MONDAY) == before
 
 
