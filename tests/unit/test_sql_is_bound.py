@@ -24,12 +24,6 @@ OURS = {
         "action": "update or delete",
     },
     "resources/store.py": {"kind": "a type as DuckDB names it"},
-    "resources/ingest.py": {
-        "parts": "a number",
-        "KEYS": "a number",
-        "REJECTED": "a number",
-        "part": "made of the numbers above",
-    },
     "density_assets/cities/records.py": {
         "WHOLE_LINES": "a constant",
         "len(columns)": "a number",
