@@ -39,11 +39,13 @@ class Purge(dg.Config):
 
     week: str
     confirm: str = ""
-    force: bool = False
 
 
-def purge_job(assets: Sequence[dg.AssetsDefinition]) -> dg.JobDefinition:
-    """The job that erases a week; it leaves a note in the history of every asset it touches."""
+def purge_job(assets: Sequence[dg.AssetsDefinition], *, force: bool = False) -> dg.JobDefinition:
+    """The job that erases a week; it leaves a note in the history of every asset it touches.
+
+    force: erase also a week that is not released; a job of its own, for the terminal, which the UI does not offer.
+    """
     erased = [
         spec.key
         for asset in assets
@@ -61,7 +63,7 @@ def purge_job(assets: Sequence[dg.AssetsDefinition]) -> dg.JobDefinition:
             context.resources.store,
             week,
             settings.revision_of(str(week)),
-            force=config.force,
+            force=force,
         )
         for key in erased:
             context.log_event(dg.AssetObservation(key, partition=str(week), description="erased"))
@@ -70,7 +72,9 @@ def purge_job(assets: Sequence[dg.AssetsDefinition]) -> dg.JobDefinition:
             own = settings.path(settings.city.visits.replace("{week}", str(week)))
             context.log.info(f"your own files are yours to erase: {own}")
 
-    @dg.job(name="purge_week", description="Erase the confidential zone of a week that is released.")
+    name, which = ("purge_week_by_force", "any week") if force else ("purge_week", "a week that is released")
+
+    @dg.job(name=name, description=f"Erase the confidential zone of {which}.")
     def purge_week() -> None:
         erase()
 

@@ -8,10 +8,12 @@ of users is a range of keys, and Parquet statistics let each bucket read its own
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import date
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -25,6 +27,9 @@ from resources.store import Store, private_files
 
 PER_USER = ("visits", "truncated_visits")  # tables with a row per visit, sorted by user_key
 PARTS_IN_MEMORY = 8  # records grow when they are read and sorted; so many parts of files would fit
+BYTES_FOR_ITSELF = 8_000_000  # what the database needs before the first row
+BYTES_PER_ROW = 264  # and for each row of a bucket: three million rows fit into the 800 MB of the settings
+BYTES_PER_STREAMED_ROW = 4_000  # few at once, because they are not the only ones in memory
 KEYS = 2_147_483_579  # user keys are below this prime, see truncated_visits.sql
 
 Report = Callable[[str], None]
@@ -37,6 +42,9 @@ class SqlEngine:
         self._store = store
         self._settings = settings
         self.part_bytes = settings.memory_bytes // PARTS_IN_MEMORY
+        self.rows_at_once = max(1, settings.memory_bytes // BYTES_PER_STREAMED_ROW)
+        fitting = (settings.memory_bytes - BYTES_FOR_ITSELF) // BYTES_PER_ROW
+        self.rows_per_bucket = max(1_000, min(settings.rows_per_bucket, fitting))
 
     @contextmanager
     def connect(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -80,7 +88,7 @@ class SqlEngine:
         report: Report,
     ) -> Iterator[pa.Table]:
         big = [table for table in wanted.reads if table in PER_USER]
-        ranges = buckets(self._store.current_week("visits", week), self._settings.rows_per_bucket)
+        ranges = buckets(self._store.current_week("visits", week), self.rows_per_bucket)
         for done, (above, upto) in enumerate(ranges, start=1):
             for table in big:
                 key = ColumnExpression("user_key")
@@ -101,19 +109,17 @@ class SqlEngine:
 def buckets(file: Path, rows_per_bucket: int) -> list[tuple[int, int]]:
     """Ranges of user keys (above, up to), together all keys, each with about so many rows of the file.
 
-    A user belongs to one range whole, because ranges are cut between keys and a user has one key.
+    A user belongs to one range whole, because ranges are cut between keys and a user has one key. Within a row group
+    keys are taken to be spread evenly: they are hashes, or the numbers of simulated users.
     """
     metadata = pq.read_metadata(file)
     column = metadata.schema.names.index("user_key")
-    edges, rows = [-1], 0
-    for group in map(metadata.row_group, range(metadata.num_row_groups)):
-        rows += group.num_rows
-        if rows >= rows_per_bucket and group.column(column).statistics.max > edges[-1]:
-            edges.append(group.column(column).statistics.max)
-            rows = 0
-    if len(edges) > 1:
-        edges.pop()  # the last range takes what is left
-    return list(zip(edges, [*edges[1:], KEYS], strict=True))
+    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups) if metadata.row_group(i).num_rows]
+    rows = np.cumsum([0, *(group.num_rows for group in groups)])
+    keys = [-1, *(group.column(column).statistics.max for group in groups)]
+    cuts = np.interp(np.arange(rows_per_bucket, rows[-1], rows_per_bucket), rows, keys)
+    edges = [-1, *np.unique(cuts.astype(np.int64)).tolist(), KEYS]
+    return list(pairwise(edges))
 
 
 def _run(connection: duckdb.DuckDBPyConnection, wanted: Model, parameters: dict[str, Any]) -> pa.Table:

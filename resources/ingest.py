@@ -6,16 +6,17 @@ is deduplicated and sorted on its own. Staged parts live in the confidential fol
 """
 
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import date
+from itertools import pairwise
 from pathlib import Path
 
 import duckdb
 import numpy as np
 import polars as pl
 import pyarrow as pa
-from duckdb import ColumnExpression, ConstantExpression
 
 from density_assets.calendar import WeekClock
 from density_assets.cities.geography import Towers
@@ -29,7 +30,7 @@ from resources.models import model
 from resources.store import Store, private_files
 
 BYTES_PER_PART = 100_000_000
-REJECTED = -1  # the staged part of records that cannot be used, kept until they are counted
+MOST_PARTS = 500  # each is an open file
 
 
 def write_simulated(
@@ -51,18 +52,20 @@ def write_records(
     store: Store, engine: SqlEngine, clock: WeekClock, files: list[Path], city: CitySettings, report: Report
 ) -> dict[str, int]:
     """Store a week of real records; returns how many were rejected, by reason (confidential)."""
-    part_bytes = min(BYTES_PER_PART, engine.part_bytes)
-    parts = max(1, sum(file.stat().st_size for file in files) // part_bytes)
+    size = sum(file.stat().st_size for file in files)
+    parts = min(MOST_PARTS, max(1, size // min(BYTES_PER_PART, engine.part_bytes)))
     with _staging(store, clock.week) as staging, engine.connect() as connection:
         found = events(connection, store.read_public("antennas"), clock, files, city)
-        staged = _staged(connection, found, staging, parts)
+        staged = [staging / f"{part}.arrow" for part in range(parts)]
+        rejected = _stage(found, staged, engine.rows_at_once)
         report("visits: records read")
         with store.writing_week("visits", clock.week) as writer:
-            for part in range(parts):
-                staged.filter(ColumnExpression("part") == ConstantExpression(part)).create_view("events", replace=True)
-                writer.write(connection.sql(model("visits").sql).to_arrow_table())
-                report(f"visits: {(part + 1) / parts:.0%}")
-        return _rejections(staged) | _lines(unreadable_lines(connection))
+            for done, file in enumerate(staged, start=1):
+                with pa.memory_map(str(file)) as content:
+                    connection.register("events", pa.ipc.open_stream(content).read_all())
+                    writer.write(connection.sql(model("visits").sql).to_arrow_table())
+                report(f"visits: {done / parts:.0%}")
+        return rejected | _lines(unreadable_lines(connection))
 
 
 @contextmanager
@@ -101,28 +104,42 @@ def events(
     return connection.sql(model("events").sql, params=parameters)
 
 
-def _staged(
-    connection: duckdb.DuckDBPyConnection, found: duckdb.DuckDBPyRelation, staging: Path, parts: int
-) -> duckdb.DuckDBPyRelation:
-    """Events on disk, in parts of whole users; the parts follow the order of user keys."""
-    part = f"case when rejection is null then user_key * {parts} // {KEYS} else {REJECTED} end as part"
-    split = found.project(f"*, {part}")
+def _stage(found: duckdb.DuckDBPyRelation, staged: list[Path], rows_at_once: int) -> dict[str, int]:
+    """Write events to files, each with whole users, in the order of user keys; returns who is left out, by reason.
+
+    The database could write such parts as well, but it keeps a block of memory for each.
+    """
+    rejected: Counter[str] = Counter()
     try:
-        split.write_parquet(str(staging), partition_by=["part"], overwrite=True)
-    except duckdb.Error as error:
-        if said := fault(error, staging.parent):
+        with ExitStack() as opened:
+            reader = found.to_arrow_reader(rows_at_once)
+            files = [opened.enter_context(pa.OSFile(str(file), "wb")) for file in staged]
+            writers = [opened.enter_context(pa.ipc.new_stream(file, reader.schema)) for file in files]
+            for batch in reader:
+                usable = batch.filter(batch["rejection"].is_null())
+                rejected.update(batch["rejection"].drop_null().to_pylist())
+                for writer, rows in zip(writers, _split(usable, len(writers)), strict=True):
+                    writer.write_batch(rows)
+    except (duckdb.Error, OSError) as error:
+        if said := fault(_native(error), staged[0].parent):
             raise said from None
         # Its message and its cause may quote a record.
         raise BadInput(f"visit files must be readable, reading them gave {type(error).__name__}") from None
-    if not any(staging.rglob("*.parquet")):
-        return split  # no records at all
-    return connection.read_parquet(str(staging / "*" / "*.parquet"), hive_partitioning=True)
+    return dict(sorted(rejected.items()))
+
+
+def _split(events: pa.RecordBatch, parts: int) -> Iterator[pa.RecordBatch]:
+    part = events["user_key"].to_numpy() * parts // KEYS
+    order = np.argsort(part, kind="stable")
+    edges = np.searchsorted(part[order], np.arange(parts + 1))
+    ordered = events.take(pa.array(order))
+    return (ordered.slice(first, last - first) for first, last in pairwise(edges.tolist()))
+
+
+def _native(error: Exception) -> Exception:
+    """The database's own error, where a stream of its rows has disguised it."""
+    return duckdb.OutOfMemoryException() if "Out of Memory Error" in str(error) else error
 
 
 def _lines(unreadable: int) -> dict[str, int]:
     return {"line not readable": unreadable} if unreadable else {}
-
-
-def _rejections(staged: duckdb.DuckDBPyRelation) -> dict[str, int]:
-    rejected = staged.filter(ColumnExpression("part") == ConstantExpression(REJECTED))
-    return dict(sorted(rejected.aggregate("rejection, count(*)").fetchall()))

@@ -6,8 +6,10 @@ two of them would mix their histories.
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from importlib.resources import files
 from pathlib import Path
 
@@ -21,6 +23,8 @@ from resources.abandoned import fail_abandoned
 
 LOOPBACK = "127.0.0.1"
 WORKSPACE = "workspace.yaml"
+LOOK_SECONDS = 0.5
+PATIENCE_SECONDS = 60  # the daemon ends the step it is at
 
 
 def serve(port: int, *, read_only: bool) -> int:
@@ -28,15 +32,12 @@ def serve(port: int, *, read_only: bool) -> int:
 
     read_only: for those who may look and not touch: no daemon, and the server refuses to start or change anything.
     """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # being stopped is being interrupted
     folder = open_instance(current_home(), current_settings().city.name)
     try:
-        return _look(port) if read_only else _work(port, folder)
+        return together(_webserver(port, "--read-only")) if read_only else _work(port, folder)
     except KeyboardInterrupt:
         return 0
-
-
-def _look(port: int) -> int:
-    return _run("dagster-webserver", "--read-only", "--host", LOOPBACK, "--port", str(port), "-w", WORKSPACE)
 
 
 def _work(port: int, folder: Path) -> int:
@@ -48,7 +49,7 @@ def _work(port: int, folder: Path) -> int:
                 instance.event_log_storage.set_concurrency_slots(WRITER, 1)
                 for run in fail_abandoned(instance):
                     print(f"run {run} had lost its process and was marked as failed: start it again", file=sys.stderr)
-            return _run("dg", "dev", "--workspace", WORKSPACE, "--host", LOOPBACK, "--port", str(port))
+            return together(_webserver(port), [sys.executable, "-m", "dagster._daemon", "run", "-w", WORKSPACE])
     except Timeout:
         raise BadInput(
             f"an instance must be served once, and {folder} is being served already: use that server, stop it, "
@@ -56,8 +57,31 @@ def _work(port: int, folder: Path) -> int:
         ) from None
 
 
-def _run(program: str, *arguments: str) -> int:
-    return subprocess.run([Path(sys.executable).with_name(program), *arguments], check=False).returncode
+def _webserver(port: int, *options: str) -> list[str]:
+    guarded = [sys.executable, "-m", "resources.guarded_webserver"]
+    return [*guarded, "--host", LOOPBACK, "--port", str(port), "-w", WORKSPACE, *options]
+
+
+def together(*commands: list[str]) -> int:
+    """Run programs side by side until one ends; then the others are ended too. Returns the exit status of the first."""
+    running = [subprocess.Popen(command) for command in commands]
+    try:
+        while all(process.poll() is None for process in running):
+            time.sleep(LOOK_SECONDS)
+        return next(process.returncode for process in running if process.returncode is not None)
+    finally:
+        for process in running:
+            process.terminate()
+        for process in running:
+            _wait(process)
+
+
+def _wait(process: subprocess.Popen[bytes]) -> None:
+    try:
+        process.wait(PATIENCE_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def open_instance(home: Path, city: str) -> Path:

@@ -9,6 +9,7 @@ import dagster as dg
 
 from density_assets.calendar import parse_week
 from density_assets.errors import BadInput
+from density_assets.jobs import purge_job
 from density_assets.partitions import WEEKS, current_home, current_settings
 from resources.abandoned import this_process
 from resources.databases import set_aside_if_damaged
@@ -44,9 +45,10 @@ def rebuild(first: str | None, last: str | None) -> int:
 def purge_week(asked: str, *, force: bool) -> int:
     """Erase the confidential zone of one week; the exit status of the command."""
     week = parse_week(asked)
-    config = {"week": str(week), "confirm": str(week), "force": force}
+    config = {"week": str(week), "confirm": str(week)}
     run_config = {"ops": {"erase": {"config": config}}, "loggers": {"console": {}}}
-    return 0 if _execute("purge_week", run_config=run_config).success else 1
+    job = "purge_week_by_force" if force else "purge_week"
+    return 0 if _execute(job, run_config=run_config).success else 1
 
 
 def audit() -> int:
@@ -83,10 +85,11 @@ def _execute(job: str, **options: Any) -> dg.ExecuteInProcessResult:
     """Run a job in this process, as part of the city's instance, and say what failed."""
     open_instance(current_home(), current_settings().city.name)
 
-    from density_assets.definitions import defs  # imported late: it needs the environment as it is now
+    from density_assets.definitions import defs, graph  # imported late: it needs the environment as it is now
 
+    known = dg.Definitions.merge(defs, dg.Definitions(jobs=[purge_job(graph(), force=True)]))
     with dg.DagsterInstance.get() as instance:
-        result = defs.resolve_job_def(job).execute_in_process(
+        result = known.resolve_job_def(job).execute_in_process(
             instance=instance, raise_on_error=False, tags=this_process(), **options
         )
     if not result.success:

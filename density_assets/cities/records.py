@@ -3,11 +3,13 @@
 A record is one event of one device at one antenna. Nothing is filtered here; `events.sql` decides what can be used.
 How a record is read never depends on another record: column types come from the files' schema (CSV is text), the
 dialect of a CSV from its first line, and every line stands for itself. Were any of it guessed from content, one
-person's odd record could change how everybody else's are read.
+person's odd record could change how everybody else's are read; could a record stop the run, everybody would see it.
 """
 
 import glob
 import gzip
+import re
+import zlib
 from datetime import date
 from pathlib import Path
 
@@ -16,6 +18,13 @@ import duckdb
 from density_assets.errors import BadInput, missing_column
 from density_assets.sql_names import literal, quoted
 
+FIRST_LINE_BYTES = 1 << 20
+# Lines are cut by the database and split by us. Any of \n, \r and \r\n ends a line: told to expect \r\n it would take
+# a letter off the line after a bare \r. Its delimiter is a number that Unicode gives to no character.
+WHOLE_LINES = (
+    "columns = {'line': 'VARCHAR'}, delim = '\U0010ffff', quote = '', escape = '', new_line = '\\n', "
+    "header = true, auto_detect = false, strict_mode = false, store_rejects = true"
+)
 INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 
 # Seconds of UTC where the record says so, else the wall clock as seconds; exactly one of the two is set.
@@ -76,7 +85,7 @@ def open_records(
 
 
 def unreadable_lines(connection: duckdb.DuckDBPyConnection) -> int:
-    """How many lines of the CSV files read so far were no records at all."""
+    """How many lines of the CSV files read so far were no text, or far too long."""
     known = {name for (name,) in connection.sql("select table_name from duckdb_tables()").fetchall()}
     if "reject_errors" not in known:
         return 0
@@ -99,7 +108,7 @@ def _read(connection: duckdb.DuckDBPyConnection, files: list[Path], wanted: dict
             return _read_parquet(connection, files, wanted)
         if suffixes <= {".csv", ".csv.gz", ".txt", ".tsv"}:
             return _read_csv(connection, files, wanted)
-    except (duckdb.Error, OSError, UnicodeDecodeError) as error:
+    except (duckdb.Error, OSError, EOFError, zlib.error) as error:
         raise BadInput(f"visit files must be readable, {files[0].name} gave {type(error).__name__}") from None
     kinds = ", ".join(sorted(suffixes))
     raise BadInput(f"visit files must all be .parquet or all .csv, got {kinds} (in {files[0]})")
@@ -119,7 +128,10 @@ def _read_parquet(
 def _read_csv(
     connection: duckdb.DuckDBPyConnection, files: list[Path], wanted: dict[str, str]
 ) -> duckdb.DuckDBPyRelation:
-    """CSV without quoting rules: a line is a record, whatever the lines around it hold; outer quotes are taken off."""
+    """CSV without quoting rules: a line is a record, whatever the lines around it hold; outer quotes are taken off.
+
+    A line with more or fewer fields than the first is a record of which nothing is known, not even the user.
+    """
     header = _first_line(files[0])
     for file in files[1:]:
         if _first_line(file) != header:
@@ -130,11 +142,10 @@ def _read_csv(
         if column not in columns:
             # The first line is not quoted here: without a header it would be somebody's record.
             raise BadInput(f"{files[0].name}: {key} must name a column of the file, {column!r} is not in line 1")
-    described = ", ".join(f"{literal(column)}: 'VARCHAR'" for column in columns)
-    options = f"header = true, auto_detect = false, delim = {literal(delimiter)}, quote = '', escape = ''"
-    query = f"from read_csv($files, {options}, columns = {{{described}}}, store_rejects = true)"
-    raw = connection.sql(query, params={"files": [str(file) for file in files]})
-    return raw.project(", ".join(f"{_unquoted(column)} as {quoted(column)}" for column in wanted.values()))
+    lines = connection.sql(f"from read_csv($files, {WHOLE_LINES})", params={"files": [str(file) for file in files]})
+    split = lines.filter("line <> ''").project(f"string_split(line, {literal(delimiter)}) as field")
+    whole = split.project(f"case when len(field) = {len(columns)} then field end as field")
+    return whole.project(", ".join(f"{_unquoted(columns.index(name))} as {quoted(name)}" for name in wanted.values()))
 
 
 def _suffix(file: Path) -> str:
@@ -143,8 +154,9 @@ def _suffix(file: Path) -> str:
 
 def _first_line(file: Path) -> str:
     opened = gzip.open if file.suffix == ".gz" else open
-    with opened(file, "rt", encoding="utf-8-sig") as text:
-        line = str(text.readline()).rstrip("\r\n")
+    with opened(file, "rb") as content:
+        start = content.readline(FIRST_LINE_BYTES)  # bytes: text would be decoded far beyond the line
+    line = re.split(rb"[\r\n]", start, maxsplit=1)[0].decode("utf-8-sig", errors="replace")
     if not line:
         raise BadInput(f"a visit file must start with its column names, {file.name} is empty")
     return line
@@ -154,11 +166,11 @@ def _fields(line: str, delimiter: str) -> list[str]:
     return [field.strip().removeprefix('"').removesuffix('"') for field in line.split(delimiter)]
 
 
-def _unquoted(column: str) -> str:
-    value = quoted(column)
+def _unquoted(position: int) -> str:
+    value = f"field[{position + 1}]"
     return (
         f"case when length({value}) > 1 and starts_with({value}, '\"') and ends_with({value}, '\"') "
-        f"then substr({value}, 2, length({value}) - 2) else {value} end"
+        f"then substr({value}, 2, length({value}) - 2) else nullif({value}, '') end"
     )
 
 

@@ -1,5 +1,6 @@
 """Records larger than the memory the database may use: nothing is lost, or the message says what to do."""
 
+import math
 from datetime import date
 from zoneinfo import ZoneInfo
 
@@ -17,7 +18,15 @@ from resources.store import Store
 
 WEEK = date(2007, 9, 10)
 CITY = CitySettings.model_construct(visit_user="user_id", visit_time="time", visit_tower="tower_id")
-USERS, HOURS = 90_000, 20
+USERS, HOURS, KEPT = 55_000, 40, 5
+PARAMETERS = {
+    "visits_per_user": KEPT,
+    "visits_clamp": 732,
+    "weight_l": 10,
+    "site_salt": 1,
+    "hour_salt": 2,
+    "visit_salt": 3,
+}
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +34,7 @@ def records(tmp_path_factory):
     """One file: every user once in each of the first hours of the week, hour by hour."""
     file = tmp_path_factory.mktemp("records") / "records.parquet"
     query = """copy (
-        select 'subscriber-' || md5((n % $users)::varchar) as user_id,
+        select 'subscriber-' || sha256((n % $users)::varchar) || sha256((-1 - n % $users)::varchar) as user_id,
             1189375200 + 3600 * (n // $users) + n % 3600 as time, 'A' as tower_id
         from range($users * $hours) t(n)
     ) to $file (format parquet, row_group_size 20000)"""
@@ -33,24 +42,31 @@ def records(tmp_path_factory):
     return file
 
 
-def written(folder, records, memory: str) -> Store:
+def written(folder, records, memory: str) -> tuple[Store, SqlEngine]:
     store = Store(folder, "town")
     store.write_public("antennas", pl.DataFrame({"antenna_id": ["A"], "tower_id": ["A"]}))
+    store.write_public("towers", pl.DataFrame({"tower_id": ["A"], "site": [0]}))
     engine = SqlEngine(store, EngineSettings(memory=memory, threads=1))
     clock = week_clock(WEEK, ZoneInfo("Europe/Paris"))
     assert write_records(store, engine, clock, [records], CITY, lambda _: None) == {}
-    return store
+    return store, engine
 
 
-def test_a_file_that_does_not_fit_into_memory_is_read_whole(tmp_path, records):
-    values = pq.read_metadata(records).num_rows * (len("subscriber-") + 32 + 8 + 1)  # bytes, without any overhead
-    assert values > 2.9 * 32e6
-    assert records.stat().st_size > 1.9 * 32e6  # even compressed
-    store = written(tmp_path, records, "32MB")
+def test_a_file_ten_times_the_memory_becomes_series_with_nothing_lost(tmp_path, records):
+    values = pq.read_metadata(records).num_rows * (len("subscriber-") + 128 + 8 + 1)  # bytes, without any overhead
+    assert values > 10 * 32e6
+    store, engine = written(tmp_path, records, "32MB")
+    for name in ("truncated_visits", "tower_series", "one_visit_histogram"):
+        engine.materialise(name, WEEK, PARAMETERS, lambda _: None)
+
     visits = store.read_week("visits", WEEK)
     assert len(visits) == USERS * HOURS
     assert visits["user_id"].n_unique() == USERS
-    assert visits["hour"].value_counts()["count"].unique().to_list() == [USERS]
+    series = store.read_week("tower_series", WEEK).sort("hour")
+    assert series["original"].to_list() == [USERS] * HOURS + [0] * (168 - HOURS)
+    assert series["truncated"].sum() == USERS * KEPT
+    assert series["weighted"].sum() == USERS * HOURS * math.isqrt(10 * 2**32 // HOURS)
+    assert store.read_week("one_visit_histogram", WEEK)["users"].to_list() == [USERS]
     assert not list((store.confidential / "staging").iterdir())
     assert not list((store.confidential / "spill").rglob("*.tmp"))
 

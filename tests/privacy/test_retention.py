@@ -33,9 +33,10 @@ RECORDS = "".join(f"{SECRET}ann{i},2007-09-10 08:{i:02}:00,A\n" for i in range(3
     f'"{SECRET}dan\n'  # an open quote
     f"{SECRET}eve,2007-09-10 08:00:00,B\n"
 )
+NO_TEXT = SECRET.encode() + b"\xe9,2007-09-10 08:00:00,A\r"
 MALFORMED = {
     "a.csv": f"{SECRET}ann,2007-09-10 08:00:00,A\n".encode(),  # no header
-    "b.csv": b"user_id,time,tower_id\n" + f"{SECRET}\xe9".encode("latin-1") + b",\xff,A\n",  # no UTF-8
+    "b.csv.gz": f"{SECRET},2007-09-10 08:00:00,A\n".encode(),  # not compressed
     "c.parquet": f"PAR1{SECRET}PAR1".encode(),
 }
 
@@ -66,6 +67,8 @@ def lived_in(tmp_path_factory):
     folder = tmp_path_factory.mktemp("lived")
     town = make_town(folder)
     town.write_visits(RECORDS)
+    with (town.visits / "part-0.csv").open("ab") as records:
+        records.write(NO_TEXT)
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("DAGSTER_HOME", "")  # put back afterwards
         open_instance(folder / "home", "town")
@@ -114,7 +117,13 @@ def test_identifiers_are_in_the_confidential_zone_and_nowhere_else(lived_in):
     assert any("compute_logs" in name for name in logs)
     assert SECRET not in " ".join(messages)
     rejected = json.loads((home.folder / f"town/confidential/about/visits/{WEEK}.json").read_text())["rejected"]
-    assert rejected == {"line not readable": 2, "outside the week": 1, "time not readable": 1, "unknown tower": 1}
+    assert rejected == {
+        "line not readable": 1,
+        "no user": 2,
+        "outside the week": 1,
+        "time not readable": 1,
+        "unknown tower": 1,
+    }
 
 
 def test_confidential_files_and_the_instance_are_their_owners_alone(lived_in):
@@ -137,6 +146,8 @@ def test_a_week_without_a_complete_release_is_not_erased(lived_in):
         purge(home.store, MONDAY, 2)
     (message,) = failures(home.purge(confirm="yes"))
     assert f"confirm must repeat the week {WEEK}, got 'yes'" in message
+    with pytest.raises(dg.DagsterInvalidConfigError, match="force"):  # only a terminal may
+        home.purge(confirm=WEEK, force=True)
     assert traces(home.store, MONDAY) == before
 
 

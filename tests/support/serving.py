@@ -33,9 +33,9 @@ def serving(settings: Path, home: Path, *options: str) -> Iterator[str]:
         process.wait()
 
 
-def asked(url: str, query: str, **variables: object) -> dict:
+def asked(url: str, query: str, headers: dict[str, str] | None = None, **variables: object) -> dict:
     body = json.dumps({"query": query, "variables": variables}).encode()
-    request = urllib.request.Request(f"{url}/graphql", body, {"Content-Type": "application/json"})
+    request = urllib.request.Request(f"{url}/graphql", body, {"Content-Type": "application/json", **(headers or {})})
     with urllib.request.urlopen(request, timeout=60) as answer:
         return json.load(answer)["data"]
 

@@ -1,5 +1,6 @@
 """The commands as a person types them, each in a process of its own."""
 
+import json
 import os
 import subprocess
 import sys
@@ -38,6 +39,10 @@ def test_release_says_what_was_produced_and_purge_erases_what_is_confidential(to
     refused = density(home, "purge", "--settings", str(town.settings), "--week", "2007-09-03")
     assert refused.returncode == 1
     assert "the week of 2007-09-03 must be released before its records are erased" in refused.stderr
+    forced = density(home, "purge", "--settings", str(town.settings), "--week", "2007-09-03", "--force")
+    assert forced.returncode == 0, forced.stderr
+    assert json.loads((home / "town/confidential/purged/2007-09-03.json").read_text())["forced"]
+    assert visits.exists()
     purged = density(home, "purge", "--settings", str(town.settings), "--week", "2007-09-10")
     assert purged.returncode == 0, purged.stderr
     assert "the confidential zone of the week of 2007-09-10 is erased; what is released stays" in purged.stderr

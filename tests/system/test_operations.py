@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import urllib.error
 from itertools import pairwise
 
 import dagster as dg
@@ -94,6 +95,15 @@ def test_a_backfill_queues_for_the_tables_and_a_failed_week_is_reported(place, s
     assert alert["run"] in {run["runId"] for run in runs}
 
 
+def test_pages_of_other_sites_start_nothing(place, server):
+    """The real server is the guarded one."""
+    answer_when(server, RUNS, lambda answer: True)
+    with pytest.raises(urllib.error.HTTPError, match="403"):
+        asked(server, BACKFILL, {"Origin": "https://evil.example"}, weeks=[WEEK])
+    with pytest.raises(urllib.error.HTTPError, match="403"):
+        asked(server, RUNS, {"Host": "evil.example"})
+
+
 def test_an_instance_is_served_once(place, server):
     town, home, _ = place
     answer_when(server, RUNS, lambda answer: True)
@@ -118,3 +128,5 @@ def test_a_server_for_auditors_shows_everything_and_starts_nothing(place, server
         refused = asked(url, BACKFILL, weeks=[WEEK])["launchPartitionBackfill"]["__typename"]
         assert refused == "UnauthorizedError"
         assert asked(url, RUNS) == before
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            asked(url, RUNS, {"Origin": "https://evil.example"})

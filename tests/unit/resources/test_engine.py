@@ -93,6 +93,25 @@ def test_buckets_hold_whole_users_and_together_all_keys(store, monkeypatch):
     assert all(upto == above for (_, upto), (above, _) in pairwise(ranges))
 
 
+@pytest.mark.parametrize("spread", [1, 700_000])
+def test_buckets_are_smaller_than_a_row_group_where_they_must_be(store, spread):
+    """Whether keys are the numbers of users or spread over all there are."""
+    people = [(user * spread, hour, "A") for user in range(3_000) for hour in range(10)]
+    week(store, people)
+    ranges = buckets(store.week_file("visits", WEEK), 2_000)
+    keys = store.read_week("visits", WEEK)["user_key"]
+    sizes = [keys.is_between(above, upto, closed="right").sum() for above, upto in ranges]
+    assert len(sizes) == 15
+    assert sum(sizes) == 30_000
+    assert max(sizes) <= 2_020
+
+
+@pytest.mark.parametrize(("memory", "most"), [("800MB", 3_000_000), ("4GB", 3_000_000), ("32MB", 100_000)])
+def test_buckets_fit_the_memory(store, memory, most):
+    engine = SqlEngine(store, EngineSettings(memory=memory))
+    assert 0.9 * most <= engine.rows_per_bucket <= most
+
+
 users = st.lists(st.tuples(st.integers(0, 167), st.sampled_from("ABCD")), min_size=0, max_size=40, unique=True)
 
 

@@ -1,5 +1,6 @@
 """Records to visits: what is used, what is rejected, and that files may be split and shuffled at will."""
 
+import gzip
 import random
 from datetime import date
 from pathlib import Path
@@ -154,9 +155,53 @@ def test_a_broken_line_is_rejected_alone(store):
     plain = csv(store, *good)
     assert stored(store, [plain]) == {}
     before = {row for row in rows(store) if row[0].startswith("user")}
-    assert stored(store, [csv(store, *good[:2_500], *odd, *good[2_500:])]) == {"line not readable": 2}
+    assert stored(store, [csv(store, *good[:2_500], *odd, *good[2_500:])]) == {"no user": 2}
     assert {row for row in rows(store) if row[0].startswith("user")} == before
     assert {row[0] for row in rows(store)} >= {'"z"y', '"open'}
+
+
+TIME_AND_TOWER = b",2007-09-10 08:00:00,A"
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+@pytest.mark.parametrize("place", [0, 50])
+@pytest.mark.parametrize(
+    ("line", "read", "rejected"),
+    [
+        (b"odd" + TIME_AND_TOWER + b"\r", {"odd"}, {}),
+        (b"\r\rodd" + TIME_AND_TOWER, {"odd"}, {}),
+        (b"o\rdd" + TIME_AND_TOWER, {"dd"}, {"no user": 1}),
+        (b"odd" + TIME_AND_TOWER + b",surplus", set(), {"no user": 1}),
+        (b'"odd' + TIME_AND_TOWER, {'"odd'}, {}),
+        (b"\x00", set(), {"no user": 1}),
+        (b"odd\xe9" + TIME_AND_TOWER, set(), {"line not readable": 1}),
+        (b"odd\xf4\x8f\xbf" + TIME_AND_TOWER, set(), {"line not readable": 1}),
+        (b"o" * 3_000_000 + TIME_AND_TOWER, set(), {"line not readable": 1}),
+        (b"\xff" * 9_000_000, set(), {"line not readable": 1}),
+    ],
+    ids=lambda value: repr(value)[:20],
+)
+def test_no_line_stops_the_week_or_changes_another(store, line, read, rejected, place, end):
+    """Bare carriage returns, other line ends, what is no UTF-8, endless lines: also right after the first line."""
+    good = [b"user%d" % i + TIME_AND_TOWER for i in range(100)]
+    file = store.folder / "r.csv"
+    file.write_bytes(end.join([b"user_id,time,tower_id", *good[:place], line, *good[place:]]) + end)
+    assert stored(store, [file]) == rejected
+    assert {row[0] for row in rows(store)} == {f"user{i}" for i in range(100)} | read
+
+
+@pytest.mark.parametrize("other", [b"\n", b"\r\n", b"\r"])
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+def test_a_line_may_end_in_its_own_way(store, end, other):
+    lines = [b"user%d" % i + TIME_AND_TOWER for i in range(9)]
+    file = store.folder / "r.csv"
+    file.write_bytes(
+        b"user_id,time,tower_id"
+        + end
+        + b"".join(line + mark for line, mark in zip(lines, [end, end, other] * 3, strict=True))
+    )
+    assert stored(store, [file]) == {}
+    assert rows(store) == {(f"user{i}", 8, "A") for i in range(9)}
 
 
 @pytest.mark.parametrize("time", ["-infinity", "999999e300", "1e30", "nan", "99999999999999999999"])
@@ -175,9 +220,17 @@ def test_an_impossible_number_is_not_readable_and_stops_nobody(store, time):
     assert rows(store) == {(2, 8, "A")}
 
 
-@pytest.mark.parametrize("content", [b"", b"\x00\x01\x02\xff not a table"])
-def test_an_unreadable_parquet_file(store, content):
-    file = store.folder / "r.parquet"
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("r.parquet", b""),
+        ("r.parquet", b"\x00\x01\x02\xff not a table"),
+        ("r.csv.gz", b"not compressed"),
+        ("r.csv.gz", gzip.compress(b"user_id,time,tower_id")[:-9]),
+    ],
+)
+def test_an_unreadable_file(store, name, content):
+    file = store.folder / name
     file.write_bytes(content)
     with pytest.raises(BadInput, match="visit files must be readable"):
         stored(store, [file])
