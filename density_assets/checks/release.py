@@ -15,7 +15,7 @@ from density_assets.checks.outcomes import Context, check, open_answer, week_of
 from density_assets.publication.files import Naming
 from density_assets.publication.verification import verify_release
 from density_assets.quality.drift import drift
-from density_assets.quality.gaps import CERTAIN_ABOVE, CLEAR_ABOVE, silent_hours
+from density_assets.quality.gaps import CERTAIN, LIKELY, silent_hours
 from density_assets.quality.released import disagreements, faults_of_counts
 
 
@@ -38,9 +38,18 @@ def no_hour_is_silent(context: Context) -> dg.AssetCheckResult:
     hours = _released(context).group_by("hour").agg(pl.col("count", "standard_error").sum()).sort("hour")
     totals, noise = (hours[name].to_numpy().astype(np.float64) for name in ("count", "standard_error"))
     missing = week_clock(week, zone).missing
-    silent, certain = (silent_hours(totals, noise, missing, above) for above in (CLEAR_ABOVE, CERTAIN_ABOVE))
+    silent, certain = (silent_hours(totals, noise, missing, margin) for margin in (LIKELY, CERTAIN))
     problems = [f"hours {', '.join(map(str, silent))} are silent: records are missing, or nobody was there"]
     return open_answer(problems if silent else [], warn=not certain)
+
+
+@check("density")
+def visits_exceed_noise(context: Context) -> dg.AssetCheckResult:
+    """The week's visits are more than noise alone may have made: a warning for cities too small for their promise."""
+    week = _released(context)
+    visits, noise = int(week["count"].sum()), float(week["standard_error"].sum())
+    words = "the visits of the week cannot be told from noise: count more people, longer, or in larger cells"
+    return open_answer([] if visits > noise else [words], warn=True, visits=visits, explained_by_noise=noise)
 
 
 @check("density")

@@ -78,6 +78,8 @@ class LowRank:
         assert isinstance(event, Gaussian)
         known = posterior(drawn["series"], event.sigma / WEIGHT_UNIT, places.tower_xy)
         shape = np.maximum(known.mean, 0.0)
-        scale = max(float(totals["visits"].item()), 0.0) / max(shape.sum(), 1.0)
+        visits = max(float(totals["visits"].item()), 0.0)
+        # A city that does not rise above the noise has no shape, and then a total says nothing of any cell.
+        scale = visits / max(shape.sum(), 1.0) if shape.any() else 0.0
         # A weight is at most one, so a visit is never less uncertain than a weighted one, however small the total is.
         return Estimate(scale * shape, max(scale, 1.0) * known.standard_error(places.to_cells(self.places)))

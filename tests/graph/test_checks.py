@@ -58,10 +58,11 @@ def test_every_check_runs_with_the_week_and_tells_its_story(whole_week):
     _, _, result = whole_week
     specs = [spec for check in all_checks(definitions.graph()) for spec in check.check_specs]
     assert set(verdicts(result)) == {spec.name for spec in specs} - AUDITS
-    assert len(verdicts(result)) == 16
+    assert len(verdicts(result)) == 17
     assert all(len(spec.description) > 30 for spec in specs)
     assert {spec.name for spec in specs if not spec.blocking} == {
         "week_is_complete",
+        "visits_exceed_noise",
         "like_the_week_before",
         "budget_is_left",
         "ledger_is_whole",
@@ -76,7 +77,8 @@ def test_a_check_that_only_warns_does_not_stop_the_week(whole_week):
     assert found.severity == dg.AssetCheckSeverity.WARN
     assert "2007 has room for 0 more releases at epsilon 0.3: 0.294 are spent of 0.31" in found.description
     assert result.success
-    assert {name for name, check in verdicts(result).items() if not check.passed} == {"budget_is_left"}
+    failed = {name for name, check in verdicts(result).items() if not check.passed}
+    assert failed - {"visits_exceed_noise"} == {"budget_is_left"}  # two people are as likely more than noise as not
 
 
 def test_checks_of_real_people_say_pass_or_fail_and_no_number(whole_week):
@@ -199,6 +201,16 @@ def test_a_silent_hour_of_the_release_stops_its_statement_until_a_person_has_loo
     assert ran(result) == {"density"}
     assert (home / f"town/release/density_{WEEK}.csv").read_bytes() == before  # nothing bad is handed out
     assert ran(some(town, home, "privacy_statement", "density_report")) == {"privacy_statement", "density_report"}
+
+
+@pytest.mark.parametrize(("visits", "passed"), [(0.0, False), (0.9, False), (2.0, True)])
+def test_visits_that_noise_may_have_made_are_a_warning(tampered, visits, passed):
+    town, home, tamper = tampered
+    tamper("smoothed_series", visits=pl.lit(visits), standard_error=pl.lit(1.0))
+    result = some(town, home, "density", "privacy_statement")
+    found = verdicts(result)["visits_exceed_noise"]
+    assert (found.passed, found.severity) == (passed, dg.AssetCheckSeverity.WARN)
+    assert "privacy_statement" in ran(result)
 
 
 def test_a_week_unlike_the_one_before_is_a_warning(tampered):

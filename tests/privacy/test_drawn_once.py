@@ -52,7 +52,7 @@ def run(home: Path, step: str = "none", moment: str = "before", door: str = "noi
 
 
 def finished(process: subprocess.Popen[str]) -> np.ndarray:
-    out, _ = process.communicate(timeout=120)
+    out, _ = process.communicate(timeout=600)
     assert process.returncode == 0
     return np.frombuffer(bytes.fromhex(out))
 
@@ -73,7 +73,7 @@ KILLS = [
 @pytest.mark.parametrize(("step", "moment", "charges"), KILLS)
 def test_a_killed_run_is_charged_again_exactly_if_noise_may_have_been_drawn(tmp_path, step, moment, charges):
     killed = run(tmp_path, step, moment)
-    killed.communicate(timeout=120)
+    killed.communicate(timeout=600)
     assert killed.returncode == -signal.SIGKILL
     first, second = finished(run(tmp_path)), finished(run(tmp_path))
     np.testing.assert_array_equal(first, second)
@@ -85,7 +85,7 @@ def test_a_killed_run_is_charged_again_exactly_if_noise_may_have_been_drawn(tmp_
 
 def test_a_draw_saved_before_the_kill_is_the_draw(tmp_path):
     """Killed after the file is in place, the stored noise is what later runs return."""
-    run(tmp_path, "save", "after").communicate(timeout=120)
+    run(tmp_path, "save", "after").communicate(timeout=600)
     stored = list((tmp_path / "town/release/measurements").glob("*.npz"))
     assert len(stored) == 1
     with np.load(stored[0]) as archive:

@@ -24,7 +24,7 @@ from resources.measurements import witnesses
 from resources.retention import lacks, purge, traces
 from resources.store import Store
 
-SECRET = "zq7x"
+SECRET = "zq7x_zq7x"  # no picture that is shown as base64 can hold it by chance
 RECORDS = "".join(f"{SECRET}ann{i},2007-09-10 08:{i:02}:00,A\n" for i in range(30)) + (
     f"{SECRET}bob,2007-09-12 20:00:00,{SECRET}tower\n"  # unknown tower
     f"{SECRET}bob,{SECRET} o'clock,D\n"  # unreadable time

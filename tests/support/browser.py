@@ -10,6 +10,7 @@ import pytest
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 from selenium.common.exceptions import (  # noqa: E402
     ElementClickInterceptedException,
+    ElementNotInteractableException,
     NoSuchElementException,
     StaleElementReferenceException,
     TimeoutException,
@@ -37,7 +38,12 @@ FLAGS = (
 needs_browser = pytest.mark.skipif(not (BROWSER and DRIVER), reason="needs chromium and chromedriver on the PATH")
 Found = TypeVar("Found")
 # The UI draws itself again while one looks at it.
-MOVING = (NoSuchElementException, StaleElementReferenceException, ElementClickInterceptedException)
+MOVING = (
+    NoSuchElementException,
+    StaleElementReferenceException,
+    ElementClickInterceptedException,
+    ElementNotInteractableException,
+)
 
 
 def open_browser(profile: Path) -> "webdriver.Chrome":

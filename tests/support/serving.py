@@ -48,7 +48,13 @@ def answer_when(url: str, query: str, ready: Callable[[dict], bool], seconds: fl
             answer = asked(url, query)
             if ready(answer) or time.monotonic() > deadline:
                 return answer
-        except (urllib.error.URLError, ConnectionError, TimeoutError):
+        except (
+            urllib.error.URLError,
+            ConnectionError,
+            TimeoutError,
+            KeyError,
+            TypeError,
+        ):  # not yet there, or whole
             if time.monotonic() > deadline:
                 raise
         time.sleep(0.5)

@@ -15,7 +15,7 @@ def server(town, tmp_path) -> Iterator[str]:
 
 
 def test_the_server_shows_the_zones_and_the_edges(server):
-    nodes = answer_when(server, QUERY, lambda answer: bool(answer["assetNodes"]), 120)["assetNodes"]
+    nodes = answer_when(server, QUERY, lambda answer: bool(answer["assetNodes"]))["assetNodes"]
     by_name = {node["assetKey"]["path"][-1]: node for node in nodes}
     assert by_name["cover_graph"]["groupName"] == "1_public"
     assert by_name["truncated_visits"]["groupName"] == "2_confidential"

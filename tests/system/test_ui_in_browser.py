@@ -38,7 +38,7 @@ def auditor(folder) -> Iterator[Visitor]:
     town = make_town(folder)
     town.set('visits = "visits/{week}/*.csv"', "users = 500")
     with serving(town.settings, folder / "home") as address:
-        answer_when(address, "{ assetNodes { assetKey { path } } }", lambda answer: bool(answer["assetNodes"]), 120)
+        answer_when(address, "{ assetNodes { assetKey { path } } }", lambda answer: bool(answer["assetNodes"]))
         driver = open_browser(folder / "profile")
         yield Visitor(driver, address)
         driver.quit()

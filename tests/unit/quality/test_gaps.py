@@ -29,10 +29,17 @@ def test_an_empty_week_and_a_single_visit_are_no_gap():
 def test_silence_that_noise_could_have_made_is_none():
     lost = week()
     lost[36] = 0
-    assert silent_hours(lost, np.full(168, 400.0)) == []
-    assert silent_hours(lost, np.full(168, 300.0)) == [36]
-    assert silent_hours(lost, np.full(168, 300.0), above=10.0) == []
-    assert silent_hours(lost, np.full(168, 90.0), above=10.0) == [36]
+    assert silent_hours(lost, np.full(168, 51.0)) == []  # silent is below 100, and noise of 51 moves by 102
+    assert silent_hours(lost, np.full(168, 49.0)) == [36]
+    assert silent_hours(lost, np.full(168, 49.0), margin=4.0) == []
+    assert silent_hours(lost, np.full(168, 24.0), margin=4.0) == [36]
+
+
+def test_a_quiet_hour_that_noise_made_quieter_is_none():
+    """Sunday 8 h has a fifth of other days; noise of two standard errors takes it below a tenth."""
+    week = np.full(168, 1330.0)
+    week[6 * 24 + 8] = 285.0 - 2 * 100.0
+    assert silent_hours(week, np.full(168, 100.0)) == []
 
 
 def test_an_hour_that_does_not_happen_cannot_be_silent():

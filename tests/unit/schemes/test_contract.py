@@ -123,6 +123,15 @@ def test_without_noise_and_with_all_the_budget_the_original_comes_back(name):
     np.testing.assert_allclose(PLACES.to_cells(scheme.places) @ estimate.series, truth, atol=1e-3 * truth.max())
 
 
+def test_a_city_below_the_noise_is_empty_and_as_uncertain_as_the_noise():
+    scheme, asked = SCHEMES["lowrank"], settings("lowrank")
+    plan = scheme.plan(asked)
+    drawn = {"series": np.full((40, 168), -1.0), "kept": np.full(40, 168)}
+    estimate = scheme.estimate(asked, plan, {"visits": np.array([100_000])}, np.arange(40), drawn, PLACES)
+    assert not estimate.series.any()
+    assert estimate.cell_error.max() < plan[SERIES][0].sigma / 65536 * 40
+
+
 @pytest.mark.parametrize("name", list(SCHEMES))
 def test_more_budget_is_less_noise(name):
     scales = [
