@@ -126,12 +126,7 @@ def summary(results: pl.DataFrame) -> str:
 def _cells(row: Mapping[str, Any]) -> list[str]:
     printed = PUBLISHED.get((row["defense"], row["parameter"])) if row["of"] == "group" else None
     beside = " / ".join(f"{value:g}" for value in printed) if printed else ""
-    return [row["parameter"], row["of"], *(_number(row[metric]) for metric in METRICS), beside]
-
-
-def _number(value: float) -> str:
-    """A dash where a metric is undefined, as JS where nothing is left."""
-    return "–" if np.isnan(value) else f"{value:.3f}"
+    return [row["parameter"], row["of"], *(f"{row[metric]:.3f}" for metric in METRICS), beside]
 
 
 DEFENSE_TABLES = Study(
@@ -143,4 +138,5 @@ DEFENSE_TABLES = Study(
     figures=figures,
     summary=summary,
     repetitions=3,
+    version=2,
 )

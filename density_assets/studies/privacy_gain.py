@@ -117,7 +117,7 @@ def figures(people: People, results: pl.DataFrame) -> dict[str, Figure]:
     }
     points = {
         title: {
-            name: (abs(best - mine[metric].to_numpy()), mine["gain"].to_numpy())  # undefined: not drawn
+            name: (abs(best - mine[metric].to_numpy()), mine["gain"].to_numpy())
             for name in names
             for mine in (means.filter(defense=name),)
         }
@@ -148,4 +148,5 @@ PRIVACY_GAIN = Study(
     figures=figures,
     summary=summary,
     repetitions=4,
+    version=2,
 )
