@@ -3,7 +3,6 @@
 Everything on points is one SELECT in DuckDB; lines that cannot be used are counted by reason and left out.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -14,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from density_assets.calendar import HOURS, week_clock
-from density_assets.cities.records import open_records
 from density_assets.errors import BadInput
 from density_assets.traces.matrix import Traces, binary
-from density_assets.traces.points import gps_points
 from density_assets.traces.recipe import Recipe
+from density_assets.traces.tables import PARQUET, POINT, open_traces, trace_files
 
 KILOMETRES_PER_DEGREE = 111.2
 
@@ -35,8 +33,11 @@ def read_traces(data: Path, recipe: Recipe) -> Reading:
     """Read a file or a folder of files of the kind the recipe names."""
     if not data.exists():
         raise BadInput(f"DATA must name a file or a folder of traces, {data} is not there")
-    with duckdb.connect() as connection:
-        reading = {"gps": _gps, "taps": _taps, "visits": _visits}[recipe.kind](connection, data, recipe)
+    try:
+        with duckdb.connect() as connection:
+            reading = {"gps": _gps, "taps": _taps, "visits": _visits}[recipe.kind](connection, data, recipe)
+    except (duckdb.Error, OSError) as error:
+        raise BadInput(f"{data} must be readable, its files gave {type(error).__name__}") from None
     if len(reading.traces.users) == 0:
         raise BadInput(
             f"{data}: no record lies in the box and the {recipe.weeks} weeks from {recipe.first_week}; left out: "
@@ -46,10 +47,11 @@ def read_traces(data: Path, recipe: Recipe) -> Reading:
 
 
 def _gps(connection: duckdb.DuckDBPyConnection, data: Path, recipe: Recipe) -> Reading:
-    cell = gps_points(connection, data, recipe).project(
+    south, west = f"try_cast(lat as double) - ({recipe.south})", f"try_cast(lon as double) - ({recipe.west})"
+    cell = open_traces(connection, trace_files(data), recipe, POINT).project(
         f"""record_user, {_hour(recipe)} as hour,
-        cast(floor((lat - ({recipe.south})) / {recipe.north - recipe.south} * {recipe.rows}) as bigint) as y,
-        cast(floor((lon - ({recipe.west})) / {recipe.east - recipe.west} * {recipe.columns}) as bigint) as x"""
+        try_cast(floor(({south}) / {recipe.north - recipe.south} * {recipe.rows}) as bigint) as y,
+        try_cast(floor(({west}) / {recipe.east - recipe.west} * {recipe.columns}) as bigint) as x"""
     )
     inside = f"x between 0 and {recipe.columns - 1} and y between 0 and {recipe.rows - 1}"
     placed = cell.project(f"record_user, hour, y * {recipe.columns} + x as roi, {inside} as inside")
@@ -59,15 +61,14 @@ def _gps(connection: duckdb.DuckDBPyConnection, data: Path, recipe: Recipe) -> R
 
 
 def _taps(connection: duckdb.DuckDBPyConnection, data: Path, recipe: Recipe) -> Reading:
-    files = trace_files(data, (".csv", ".csv.gz", ".parquet"))
-    records = open_records(connection, files, user=recipe.user, time=recipe.time, tower=recipe.station)
-    placed = records.project(f"record_user, {_hour(recipe)} as hour, record_tower as roi, true as inside")
+    records = open_traces(connection, trace_files(data), recipe, ("user", "station", "time"))
+    placed = records.project(f"record_user, {_hour(recipe)} as hour, cast(station as varchar) as roi, true as inside")
     return _stations(connection, placed, recipe)
 
 
 def _visits(connection: duckdb.DuckDBPyConnection, data: Path, recipe: Recipe) -> Reading:
     """Tables as the asset `visits` stores them: week, user_id, hour of the week, tower_id."""
-    files = [str(file) for file in trace_files(data, (".parquet",))]
+    files = [str(file) for file in trace_files(data, PARQUET)]
     raw = connection.sql("from read_parquet($files, union_by_name = true)", params={"files": files})
     if missing := {"user_id", "hour", "tower_id"} - set(raw.columns):
         raise BadInput(f"{files[0]}: a table of visits must have user_id, hour and tower_id; {sorted(missing)} missing")
@@ -125,7 +126,7 @@ def _hour(recipe: Recipe) -> str:
         clocks = [week_clock(recipe.first_week + timedelta(weeks=number), zone) for number in range(recipe.weeks)]
         steps = " ".join(f"when moment < {clock.change} then {clock.before}" for clock in clocks)
         offset = f"(case {steps} else {clocks[-1].after} end)"
-    return f"cast(floor((coalesce(moment + {offset}, wall_clock) - {start}) / 3600) as bigint)"
+    return f"try_cast(floor((coalesce(moment + {offset}, wall_clock) - {start}) / 3600) as bigint)"
 
 
 def _centres(recipe: Recipe) -> NDArray[np.float64]:
@@ -135,13 +136,3 @@ def _centres(recipe: Recipe) -> NDArray[np.float64]:
     width = (recipe.east - recipe.west) * KILOMETRES_PER_DEGREE * shrink / recipe.columns
     row, column = np.divmod(np.arange(recipe.rows * recipe.columns), recipe.columns)
     return np.stack([(column + 0.5) * width, (row + 0.5) * height], axis=1)
-
-
-def trace_files(data: Path, endings: Iterable[str]) -> list[Path]:
-    """The files of traces: the one named, or those of a folder that end as they should."""
-    if data.is_file():
-        return [data]
-    files = [file for file in sorted(data.rglob("*")) if file.is_file() and file.name.endswith(tuple(endings))]
-    if not files:
-        raise BadInput(f"{data} must hold files of traces ({', '.join(endings)}), found none")
-    return files
