@@ -20,19 +20,24 @@ WEEKEND_STARTS = 120  # hour of the week
 DAYS = {"weekday": 5, "weekend": 2}
 
 
+def volume(traces: Traces) -> dict[str, Floats]:
+    """How much there is of each user: events (points), unique locations and active slots."""
+    user, roi, hour = traces.points()
+    users = len(traces.users)
+    return {
+        "total events": _per_user(user, users),
+        "unique locations": _per_user(np.unique(user * traces.rois + roi) // traces.rois, users),
+        "active slots": _per_user(np.unique(user * traces.hours + hour) // traces.hours, users),
+    }
+
+
 def characteristics(traces: Traces) -> dict[str, Floats]:
     """One number per user for each characteristic; means per weekday and per weekend day are over whole weeks."""
     user, roi, hour = traces.points()
     users, weeks = len(traces.users), max(traces.weeks, 1)
-    events = _per_user(user, users)
     slot_user, slot_hour = np.divmod(np.unique(user * traces.hours + hour), traces.hours)
-    slots = _per_user(slot_user, users)
-    found = {
-        "total events": events,
-        "unique locations": _per_user(np.unique(user * traces.rois + roi) // traces.rois, users),
-        "active slots": slots,
-        "locations per slot": events / np.maximum(slots, 1.0),
-    }
+    found = volume(traces)
+    found["locations per slot"] = found["total events"] / np.maximum(found["active slots"], 1.0)
     for part, days in DAYS.items():
         mine = slot_hour % HOURS >= WEEKEND_STARTS if part == "weekend" else slot_hour % HOURS < WEEKEND_STARTS
         points = hour % HOURS >= WEEKEND_STARTS if part == "weekend" else hour % HOURS < WEEKEND_STARTS

@@ -68,7 +68,7 @@ def once(people: People, point: Row, seed: int) -> list[Row]:
         return []
     rng = np.random.default_rng([seed, point["level"]])
     true, defended = _aggregates(people, point, found[0], seed, rng)
-    return [{"parameter": found[1], **utility(true, defended)}]
+    return [{"parameter": found[1], **utility(true, defended), "people": people.described}]
 
 
 def _aggregates(people: People, point: Row, value: float, seed: int, rng: np.random.Generator) -> tuple[Any, Any]:
@@ -113,7 +113,7 @@ def figures(people: People, results: pl.DataFrame) -> dict[str, Figure]:
 def summary(results: pl.DataFrame) -> str:
     """One table per defense: groups of the published size, everybody, and the published rows of San Francisco."""
     means = averaged(results, ["defense", "level", "parameter", "of"], METRICS)
-    parts = []
+    parts = [str(results["people"][0])]
     for name in means["defense"].unique(maintain_order=True):
         mine = means.filter(defense=name)
         rows = [_cells(row) for row in mine.sort("level", "of", descending=[False, True]).iter_rows(named=True)]

@@ -37,7 +37,7 @@ def once(people: People, point: Row, seed: int) -> list[Row]:
         training, holds = observed(people, game.training)
         challenge, truth = observed(people, game.challenge)
         score = attacked(training, holds, challenge, truth, point["attack"])
-        rows.append({"mobility": mobility, "victim": victim, "auc": score})
+        rows.append({"mobility": mobility, "victim": victim, "auc": score, "people": people.described})
     return rows
 
 
@@ -126,7 +126,8 @@ def summary(results: pl.DataFrame) -> str:
         rows.append([row["prior"].replace("_", " "), row["attack"], *numbers, gain, printed])
     head = ("prior", "attack", "mean AUC", *MOBILITY, "over features", "published")
     victims = results["victim"].n_unique()
-    return f"{victims} victims; privacy loss is AUC − 0.5.\n\n{markdown(head, rows, 'll')}"
+    said = f"{results['people'][0]}\n\n{victims} victims; privacy loss is AUC − 0.5."
+    return f"{said}\n\n{markdown(head, rows, 'll')}"
 
 
 MEMBERSHIP = Study(
@@ -138,4 +139,5 @@ MEMBERSHIP = Study(
     figures=figures,
     summary=summary,
     repetitions=10,
+    version=2,
 )

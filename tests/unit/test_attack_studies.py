@@ -1,19 +1,24 @@
 """Studies of attacks and defenses on a tiny city: every figure and table is made, and gains pair the same victims."""
 
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from scipy.sparse import csr_array
 
 from density_assets.attacks.victims import choose_victims
+from density_assets.defenses import DEFENSES
+from density_assets.defenses.groups import Groups
 from density_assets.errors import BadInput
 from density_assets.settings import CitySettings, PrivacySettings, SchemeSettings, Settings
 from density_assets.studies import STUDIES, defenses, membership, membership_audit, privacy_gain
 from density_assets.studies.people import GENERATED, People, load_people
-from density_assets.studies.study import Source, run
+from density_assets.studies.study import Source, conduct, run
 from density_assets.traces.commuters import commuters
+from density_assets.traces.matrix import Traces, binary
 from resources.store import Store
 
 
@@ -67,6 +72,56 @@ def test_tables_hold_groups_everybody_and_the_published_rows(people, tmp_path):
 def test_every_published_row_belongs_to_a_parameter(people):
     labels = {(p["defense"], defenses.parameter(people, p)[1]) for p in defenses.defense_grid()}
     assert set(defenses.PUBLISHED) <= labels
+
+
+def cab_files(folder: Path, cabs: int) -> None:
+    """Text files as those of San Francisco: cab i passes i + 1 cells of the lowest row, one an hour, every Monday."""
+    monday = int(datetime(2008, 5, 19, 7, tzinfo=UTC).timestamp())  # 00:00 in San Francisco
+    for cab in range(cabs):
+        points = ((monday + 3600 * (168 * week + cell), cell) for week in range(3) for cell in range(cab + 1))
+        lines = [f"37.7401 {-122.4699 + 0.01 * cell:.4f} 0 {moment}" for moment, cell in points]
+        (folder / f"new_c{cab}.txt").write_text("\n".join([*lines, "nothing", f"0 0 0 {monday}"]) + "\n")
+
+
+def test_files_of_cabs_go_from_lines_to_a_confidential_summary(tmp_path):
+    data = tmp_path / "cabs"
+    data.mkdir()
+    cab_files(data, 9)
+    (data / "traces.toml").write_text("defended_group = 6\n")
+    store = Store(tmp_path / "home", "embedded")
+    source, said = Source(Settings(), store, date(2007, 9, 10), data), []
+    chosen = tuple(point for point in defenses.DEFENSE_TABLES.grid if point["defense"] in ("SSC", "gpa"))
+    outcome = conduct(replace(defenses.DEFENSE_TABLES, grid=chosen), source, 2, said.append)
+    # cabs with 1 … 9 cells, each in three weeks: 5 ± 2.6 cells and 15 ± 7.7 slots
+    read = (
+        "9 users with 15 ± 8 events, 5.0 ± 2.6 of 100 ROIs and 15 ± 8 active slots of 504 hours. "
+        "Records left out: 9 outside the box, 9 unreadable."
+    )
+    assert said[0] == read
+    assert read in outcome.summary
+    assert outcome.folder.is_relative_to(store.confidential)
+    everybody = outcome.results.filter(of="everybody", defense="SSC", parameter="160")
+    assert everybody["js"].unique().to_list() == [pytest.approx(0.589 * 9 / 168, abs=1e-3)]  # nine hours have anybody
+
+
+def test_errors_of_constant_answers_are_those_from_which_the_definitions_were_read():
+    """250 cabs of which 168.6 are active in a mean hour: one ROI for all errs 168.6/125 as much as ranges of 250."""
+    rng = np.random.default_rng(3)
+    active = np.argsort(rng.random((250, 168)), axis=1) < np.where(np.arange(250) < 75, 114, 113)[:, None]
+    user, hour = np.nonzero(active)
+    chances = 0.9 ** np.arange(100)
+    roi = rng.choice(100, len(user), p=chances / chances.sum())
+    week = Traces(binary(user, roi * 168 + hour, (250, 100 * 168)), np.arange(250), 168, np.zeros((100, 2)), (10, 10))
+    groups = Groups(week, csr_array(np.ones((1, 250), dtype=np.int32)))
+    one, ranges, nothing = (
+        defenses.utility(groups.counts[0], DEFENSES[name].release(groups, value, GENERATED, rng)[0])
+        for name, value in (("SPG", 1), ("DGFR", 250), ("SSC", 251))
+    )
+    assert week.matrix.sum() / 168 == pytest.approx(168.6, abs=0.1)
+    assert one["mre"] / ranges["mre"] == pytest.approx(114.199 / 84.667, abs=0.01)
+    assert nothing["mre_10"] == pytest.approx(0.059, abs=1e-3)
+    assert nothing["js"] == pytest.approx(0.589, abs=1e-3)
+    assert (nothing["f1"], ranges["f1"]) == (pytest.approx(0.1, abs=0.035), pytest.approx(0.1, abs=0.035))
 
 
 def test_visits_of_real_people_are_refused(tmp_path):
