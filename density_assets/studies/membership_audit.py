@@ -121,10 +121,21 @@ def figures(inputs: District, results: pl.DataFrame) -> dict[str, Figure]:
     return {"audit": distributions(panels, largest_auc(privacy.epsilon, privacy.delta))}
 
 
-def mean_auc(results: pl.DataFrame) -> float:
-    """Mean AUC on releases of the attack that works better."""
+def mean_auc(results: pl.DataFrame) -> tuple[float, float]:
+    """Mean AUC on releases and its standard error over victims, of the attack that shows more beyond doubt."""
     released = results.filter(of="release")
-    return max(float(np.mean(released[column].to_numpy())) for column in ATTACKS)
+    found = [mean_and_error(released[column].to_numpy()) for column in ATTACKS]
+    return max(found, key=lambda pair: beyond_doubt(*pair))
+
+
+def mean_and_error(scores: NDArray[np.float64]) -> tuple[float, float]:
+    """The mean over victims and its standard error."""
+    return float(np.mean(scores)), float(np.std(scores, ddof=1)) / len(scores) ** 0.5
+
+
+def beyond_doubt(mean: float, error: float) -> float:
+    """What a mean shows although few victims were attacked: two standard errors less."""
+    return mean - 2.0 * error
 
 
 def summary(results: pl.DataFrame) -> str:
@@ -134,8 +145,7 @@ def summary(results: pl.DataFrame) -> str:
         for column, title in ATTACKS.items():
             mine = results.filter(of=of)
             parts = [float(np.mean(mine.filter(mobility=name)[column].to_numpy())) for name in MOBILITY]
-            mean = float(np.mean(mine[column].to_numpy()))
-            error = float(np.std(mine[column].to_numpy())) / len(mine) ** 0.5
+            mean, error = mean_and_error(mine[column].to_numpy())
             shown = smallest_epsilon(mean, 0.0)
             rows.append([of, title, f"{mean:.3f} ± {error:.3f}", *(f"{part:.3f}" for part in parts), f"{shown:.2f}"])
     head = ("of", "attack", "mean AUC", *MOBILITY, "epsilon it shows")
