@@ -87,8 +87,10 @@ def binary(row: Ints, column: Ints, shape: tuple[int, int]) -> Matrix:
 def group_sums(members: Matrix, matrix: Matrix) -> Floats:
     """Aggregates of many groups at once: (groups x users) @ (users x columns), dense.
 
-    Counts are below 2^24, so single precision is exact.
+    Counts are below 2^24, so single precision is exact. Large traces stay sparse and groups become dense: most users
+    are in most groups, and a product of two sparse matrices would look up every cell of a full result.
     """
+    groups, points = members.astype(np.float32).toarray(), matrix.astype(np.float32)
     if matrix.shape[0] * matrix.shape[1] <= DENSE_IS_FASTER:
-        return np.asarray(members.astype(np.float32).toarray() @ matrix.astype(np.float32).toarray())
-    return np.asarray((members.astype(np.float32) @ matrix.astype(np.float32)).toarray())
+        return np.asarray(groups @ points.toarray())
+    return np.ascontiguousarray((points.T.tocsr() @ groups.T).T)
