@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from density_assets.attacks.membership import attacked, privacy_gain
 from density_assets.attacks.priors import Seen
-from density_assets.attacks.victims import MOBILITY
+from density_assets.attacks.victims import MOBILITY, PER_GROUP
 from density_assets.defenses import DEFENSES
 from density_assets.defenses.groups import Groups
 from density_assets.defenses.releases import bounded, release_groups, roi_places
@@ -148,6 +148,6 @@ PRIVACY_GAIN = Study(
     once=once,
     figures=figures,
     summary=summary,
-    repetitions=4,
+    repetitions=PER_GROUP,
     version=2,
 )

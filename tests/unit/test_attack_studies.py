@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from scipy.sparse import csr_array
 
+from density_assets.attacks import mobility
 from density_assets.attacks.victims import choose_victims
 from density_assets.defenses import DEFENSES
 from density_assets.defenses.groups import Groups
@@ -16,6 +17,7 @@ from density_assets.errors import BadInput
 from density_assets.settings import CitySettings, PrivacySettings, SchemeSettings, Settings
 from density_assets.studies import STUDIES, defenses, membership, membership_audit, privacy_gain
 from density_assets.studies.people import GENERATED, People, load_people
+from density_assets.studies.published_defenses import PUBLISHED
 from density_assets.studies.study import Source, conduct, run
 from density_assets.traces.commuters import commuters
 from density_assets.traces.matrix import Traces, binary
@@ -33,8 +35,37 @@ def test_membership_makes_its_figures_and_table(people, tmp_path):
     results = run(membership.MEMBERSHIP, people, tmp_path / "book", 2, lambda line: None)
     assert len(results) == 6 * 2 * 3
     assert results["auc"].is_between(0, 1).all()
-    assert set(membership.figures(people, results)) == {"distributions", "components", "frequencies", "victims"}
+    made = {"distributions", "components", "components_same_groups", "frequencies", "victims"}
+    assert set(membership.figures(people, results)) == made
     assert "| same groups | pca |" in membership.summary(results)
+
+
+def exposed_by(values: np.ndarray, prior: str, attack: str) -> pl.DataFrame:
+    """Results in which the AUC of every victim follows one number about it."""
+    auc = 0.5 + 0.5 * np.argsort(np.argsort(values)) / len(values)
+    return pl.DataFrame({"prior": prior, "attack": attack, "victim": np.arange(len(values)), "auc": auc})
+
+
+def test_tables_2_and_3_have_priors_and_periods_of_their_own(people):
+    """Exposed are, by one prior, who is active in week 0 and, by the other, who moves most in week 1."""
+    first, last = (np.diff(week.matrix.indptr) for week in people.weeks)
+    by_first = exposed_by(first, "subset_of_locations", "features")
+    with_last = membership.separating(people, pl.concat([by_first, exposed_by(last, "different_groups", "pca")]))
+    with_first = membership.separating(people, pl.concat([by_first, exposed_by(first, "different_groups", "pca")]))
+    importance, coefficient = with_last.values()
+    assert importance == next(iter(with_first.values()))
+    assert coefficient != list(with_first.values())[1]
+    assert coefficient["total events"] < 0
+    all_weeks = mobility.characteristics(people.traces)
+    assert coefficient == mobility.coefficients(all_weeks, exposed_by(last, "", "")["auc"].to_numpy())
+    assert list(membership.separating(people, by_first)) == [next(iter(with_last))]
+
+
+def test_heat_maps_show_the_groups_of_their_prior(people):
+    maps = [membership.loadings(people, prior, [3]) for prior in ("subset_of_locations", "same_groups")]
+    assert [found.shape for found in maps] == [(100, 168)] * 2
+    assert not np.allclose(*maps)
+    assert max(found.max() for found in maps) <= 1.0 + 1e-4  # correlations
 
 
 def test_gains_compare_each_victim_with_itself(people, tmp_path):
@@ -69,9 +100,28 @@ def test_tables_hold_groups_everybody_and_the_published_rows(people, tmp_path):
     assert everybody > group  # larger counts suffer less from sampling
 
 
-def test_every_published_row_belongs_to_a_parameter(people):
-    labels = {(p["defense"], defenses.parameter(people, p)[1]) for p in defenses.defense_grid()}
-    assert set(defenses.PUBLISHED) <= labels
+@pytest.mark.parametrize("kind", ["gps", "taps"])
+def test_published_rows_are_those_of_every_parameter_tried_on_such_data(people, kind):
+    mine = replace(people, recipe=people.recipe.model_copy(update={"kind": kind}))
+    tried = [(p["defense"], defenses.parameter(mine, p)) for p in defenses.defense_grid() if p["defense"] in DEFENSES]
+    assert set(PUBLISHED[kind][1]) == {(name, found[1]) for name, found in tried if found}
+
+
+def test_taps_stand_beside_london_and_what_is_not_printed_is_a_dash(people, tmp_path):
+    taps = replace(people, recipe=people.recipe.model_copy(update={"kind": "taps"}))
+    chosen = tuple(point for point in defenses.DEFENSE_TABLES.grid if point["defense"] in ("SLP", "TG"))
+    results = run(replace(defenses.DEFENSE_TABLES, grid=chosen), taps, tmp_path / "book", 1, lambda line: None)
+    table = defenses.summary(results)
+    assert "| published (London) |" in table
+    assert "0 / 0 / – / 1 / – / – |" in table
+    assert "2.945 / 2.221 / 0.651 / 0.003 / 0.658 / 0 |" in table
+    nobodys = results.with_columns(kind=pl.lit("visits"))
+    assert "2.945 /" not in defenses.summary(nobodys)
+
+
+def test_studies_attack_the_published_150_victims_and_repeat_utility_20_times():
+    assert 3 * membership.MEMBERSHIP.repetitions == 3 * privacy_gain.PRIVACY_GAIN.repetitions == 150
+    assert defenses.DEFENSE_TABLES.repetitions == 20
 
 
 def cab_files(folder: Path, cabs: int) -> None:
