@@ -50,13 +50,16 @@ def scheme_settings(point: Mapping[str, Any]) -> Settings:
 
 
 def parameter(people: People, point: Mapping[str, Any]) -> tuple[float, str] | None:
-    """The value of a point's parameter for these data and how tables write it; none if there are fewer levels."""
+    """The value of a point's parameter for these data and how tables write it.
+
+    None if there are fewer levels, or if neighbours are to be merged and nobody knows which are.
+    """
     if point["defense"] in SCHEMES:
         epsilon = EPSILONS[point["level"]]
         return epsilon, f"{epsilon:g}"
     defense, kind = DEFENSES[point["defense"]], people.recipe.kind
     values = defense.parameters(kind)
-    if point["level"] >= len(values):
+    if point["level"] >= len(values) or (point["defense"] == "SPG" and not people.traces.placed):
         return None
     value = values[point["level"]]
     return value, defense.label(value, kind)

@@ -33,6 +33,7 @@ GENERATED = Recipe(
     fourier_coefficients=20,
     samples=240,
 )
+UNPLACED = " Where the stations are is not known, so SPG is left out: name a list as `stations` in traces.toml."
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class People:
         return (
             f"{len(events):,} users with {events.mean():,.0f} ± {events.std():,.0f} events, {places.mean():.1f} ± "
             f"{places.std():.1f} of {self.traces.rois} ROIs and {slots.mean():.0f} ± {slots.std():.0f} active slots of "
-            f"{self.traces.hours} hours. Records left out: {left_out}."
+            f"{self.traces.hours} hours. Records left out: {left_out}.{'' if self.traces.placed else UNPLACED}"
         )
 
     @cached_property

@@ -27,6 +27,7 @@ class Traces:
     matrix: users x (rois·hours), csr, ones.
     users: identifiers, one per row.
     positions: x and y of each ROI, in any unit in which distances make sense.
+    placed: whether the positions are known; else ROIs lie on a line in the order of their names.
     grid: rows and columns where the ROIs are a grid, numbered row by row from the south-west; else None.
     """
 
@@ -35,6 +36,7 @@ class Traces:
     hours: int
     positions: NDArray[np.float64]
     grid: tuple[int, int] | None = None
+    placed: bool = True
 
     @property
     def rois(self) -> int:

@@ -35,13 +35,14 @@ WHOLE_LINES = (
 )
 
 
-def trace_files(data: Path, endings: Sequence[str] = TEXT + PARQUET) -> list[Path]:
+def trace_files(data: Path, recipe: Recipe, endings: Sequence[str] = TEXT + PARQUET) -> list[Path]:
     """The file named, or those of a folder with the ending that holds the most bytes: notes beside data are small."""
     if data.is_file():
         return [data]
     by_ending: dict[str, list[Path]] = {ending: [] for ending in endings}
     for file in sorted(data.rglob("*")):
-        if file.is_file() and not file.name.lower().startswith(("_", ".", "readme")):
+        notes = file.name.lower().startswith(("_", ".", "readme")) or file.name == recipe.stations
+        if file.is_file() and not notes:
             by_ending.get(_ending(file), []).append(file)
     found = max(by_ending.values(), key=lambda files: sum(file.stat().st_size for file in files))
     if not found:

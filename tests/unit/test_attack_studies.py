@@ -119,6 +119,14 @@ def test_taps_stand_beside_london_and_what_is_not_printed_is_a_dash(people, tmp_
     assert "2.945 /" not in defenses.summary(nobodys)
 
 
+def test_neighbours_are_merged_only_where_it_is_known_who_they_are(people):
+    nowhere = replace(people, traces=replace(people.traces, grid=None, placed=False))
+    assert defenses.parameter(nowhere, {"defense": "SPG", "level": 0}) is None
+    assert defenses.parameter(nowhere, {"defense": "TG", "level": 0}) == (4, "4 hours")
+    assert "SPG is left out" in nowhere.described
+    assert "SPG" not in people.described
+
+
 def test_studies_attack_the_published_150_victims_and_repeat_utility_20_times():
     assert 3 * membership.MEMBERSHIP.repetitions == 3 * privacy_gain.PRIVACY_GAIN.repetitions == 150
     assert defenses.DEFENSE_TABLES.repetitions == 20

@@ -155,6 +155,42 @@ def test_taps_on_the_clocks_of_a_zone(tmp_path):
     assert reading.traces.grid is None
 
 
+def taps_with_stations(folder, stations):
+    rows = "a,Bank,2010-03-01 08:10:00\nb,Zürich,2010-03-01 09:00:00\nb,Mars,2010-03-01 09:00:00\n"
+    (folder / "taps.csv").write_text(f"user,station,time\n{rows}", encoding="utf-8")
+    (folder / "where.csv").write_text(stations, encoding="utf-8")
+    (folder / "traces.toml").write_text('kind = "taps"\nweeks = 1\nstations = "where.csv"\n')
+
+
+def test_a_list_of_stations_says_where_and_which_they_are(tmp_path):
+    taps_with_stations(tmp_path, "\ufeffstation,x,y\nZürich,7.5,1\nBank,1,2\nAngel,1,3\n")
+    reading = read(tmp_path)
+    assert points(reading) == {("a", 1, 8), ("b", 2, 9)}  # Angel, Bank, Zürich
+    assert reading.left_out == {"at unknown stations": 1}
+    assert reading.traces.positions.tolist() == [[1, 3], [1, 2], [7.5, 1]]
+    assert reading.traces.placed
+    (tmp_path / "traces.toml").write_text('kind = "taps"\nweeks = 1\n')
+    (tmp_path / "where.csv").unlink()
+    assert not read(tmp_path).traces.placed
+
+
+@pytest.mark.parametrize(
+    ("stations", "message"),
+    [
+        ("name,x,y\nBank,1,2\n", "stations in traces.toml must name a column of the file, got 'station'"),
+        ("station,x,y\nBank,here,2\n", "numbers as x and y"),
+        ("station,x,y\nBank,1,2\nBank,1,3\n", "once"),
+    ],
+)
+def test_a_list_of_stations_that_makes_no_sense_is_refused(tmp_path, stations, message):
+    taps_with_stations(tmp_path, stations)
+    with pytest.raises(BadInput, match=message):
+        read(tmp_path)
+    (tmp_path / "where.csv").unlink()
+    with pytest.raises(BadInput, match="is not there"):
+        read(tmp_path)
+
+
 def test_our_own_tables_of_visits(tmp_path):
     for week, hour in (("2007-09-10", 5), ("2007-09-17", 6)):
         table = pl.DataFrame({"week": [week] * 2, "user_id": [1, 2], "hour": [hour, 167], "tower_id": [30, 4]})
