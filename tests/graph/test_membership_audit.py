@@ -26,9 +26,9 @@ def test_a_mean_above_what_the_promise_allows_warns_unless_chance_explains_it(tm
     store = Store(tmp_path, "embedded")
     folder = store.folder / "studies" / "membership_audit"
     folder.mkdir(parents=True)
-    released = {"of": ["release"] * len(scores), "auc": [0.4] * len(scores), "matched": scores}
-    raw = {"of": ["raw counts"], "auc": [1.0], "matched": [1.0]}
-    pl.concat([pl.DataFrame(raw), pl.DataFrame(released)]).write_parquet(folder / "results.parquet")
+    released = {"configured": [True] * len(scores), "auc": [0.4] * len(scores), "matched": scores}
+    others = {"configured": [False] * 2, "auc": [1.0] * 2, "matched": [1.0] * 2}  # raw counts, another scheme
+    pl.concat([pl.DataFrame(others), pl.DataFrame(released)]).write_parquet(folder / "results.parquet")
     context = dg.build_asset_check_context(resources={"settings": Settings(), "store": store})
     result = membership_within_promise(context)
     assert result.passed == passes

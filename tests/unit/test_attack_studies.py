@@ -14,6 +14,7 @@ from density_assets.attacks.victims import choose_victims
 from density_assets.defenses import DEFENSES
 from density_assets.defenses.groups import Groups
 from density_assets.errors import BadInput
+from density_assets.schemes import SCHEMES
 from density_assets.settings import CitySettings, PrivacySettings, SchemeSettings, Settings
 from density_assets.studies import STUDIES, defenses, membership, membership_audit, privacy_gain
 from density_assets.studies.people import GENERATED, People, load_people
@@ -188,19 +189,45 @@ def test_visits_of_real_people_are_refused(tmp_path):
     source = Source(Settings.model_construct(city=city), Store(tmp_path / "home", "real"), city.first_week, tmp_path)
     with pytest.raises(BadInput, match="real people"):
         load_people(source)
-    with pytest.raises(BadInput, match="synthetic city"):
-        membership_audit.load(source)
+
+
+def test_the_audit_of_a_city_of_real_people_is_about_invented_ones(tmp_path):
+    """Nothing of the city is read: neither its files, which are not there, nor its store."""
+    city = CitySettings.model_construct(name="real", visits="visits/*.csv", first_week=date(2007, 9, 10))
+    real = Settings().model_copy(update={"city": city})
+    store = Store(tmp_path / "home", "real")
+    inputs = membership_audit.load(Source(real, store, city.first_week))
+    same = membership_audit.district(Settings(), city.first_week)
+    assert (inputs.traces.matrix != same.traces.matrix).nnz == 0
+    assert not STUDIES["membership_audit"].tables
+
+
+def audited(inputs: membership_audit.District, book: Path, repetitions: int, *of: str) -> pl.DataFrame:
+    study = replace(STUDIES["membership_audit"], grid=tuple({"of": name} for name in of))
+    return run(study, inputs, book, repetitions, lambda line: None)
+
+
+def test_every_scheme_is_audited_and_others_than_the_configured_as_they_could_be_released():
+    assert {point["of"] for point in STUDIES["membership_audit"].grid} == {"raw counts", *SCHEMES}
+    settings = Settings(scheme=SchemeSettings(name="efpa", calibration="published", split=0.3))
+    assert membership_audit.with_scheme(settings, "efpa") == settings
+    other = membership_audit.with_scheme(settings, "lpa")
+    assert (other.scheme.name, other.scheme.calibration, other.scheme.split) == ("lpa", "sound", None)
+    assert other.privacy == settings.privacy
 
 
 def test_the_audit_finds_people_in_raw_counts_and_not_in_releases(tmp_path, monkeypatch):
     monkeypatch.setattr(membership_audit, "SAMPLES", 100)
     inputs = membership_audit.district(Settings(scheme=SchemeSettings(name="gpa")), date(2007, 9, 10))
-    results = run(STUDIES["membership_audit"], inputs, tmp_path / "book", 2, lambda line: None)
+    results = audited(inputs, tmp_path / "book", 2, "raw counts", "gpa", "threshold")
     raw = results.filter(of="raw counts")
     assert raw["matched"].mean() > 0.9
+    assert results.filter(of="threshold")["matched"].mean() < 0.66
     # six victims, a hundred groups each: three standard errors of the mean are 0.07
     assert membership_audit.mean_auc(results)[0] < 0.66
-    assert "| release | matched filter |" in membership_audit.summary(results)
+    assert results.filter(configured=True)["of"].unique().to_list() == ["gpa"]
+    assert "| **gpa** (configured) | matched filter |" in membership_audit.summary(results)
+    assert "| threshold | matched filter |" in membership_audit.summary(results)
     assert set(membership_audit.figures(inputs, results)) == {"audit"}
 
 
@@ -210,7 +237,7 @@ def test_the_audit_would_notice_missing_noise(tmp_path, monkeypatch):
         privacy=PrivacySettings(epsilon=500.0, budget_epsilon=1000.0), scheme=SchemeSettings(name="gpa")
     )
     inputs = membership_audit.district(settings, date(2007, 9, 10))
-    results = run(STUDIES["membership_audit"], inputs, tmp_path / "book", 1, lambda line: None)
+    results = audited(inputs, tmp_path / "book", 1, "gpa", "raw counts")
     assert membership_audit.mean_auc(results)[0] > 0.8
 
 
