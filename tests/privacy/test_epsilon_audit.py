@@ -183,6 +183,8 @@ def test_the_grid_has_every_scheme_at_every_epsilon_but_hybrids_at_the_telling_o
     fast = {(scheme, epsilon) for scheme in SCHEMES.keys() - hybrids for epsilon in RUNS}
     assert sound == fast | {(scheme, max(RUNS)) for scheme in hybrids}
     assert list(HYBRID_RUNS) == [max(RUNS)]
+    published = {point["scheme"] for point in GRID if point["calibration"] == "published"}
+    assert published == SCHEMES.keys() - hybrids - {"lowrank"}
     assert EPSILON_AUDIT.asset_name == "epsilon_audit"
     assert PARAMETERS["visits_per_user"] == VISITS_PER_USER
     assert {TOTALS, SERIES} == set(SCHEMES["lowrank"].plan(point_settings(point("lowrank"))))
