@@ -84,7 +84,7 @@ def separating(people: People, results: pl.DataFrame) -> dict[str, dict[str, flo
     found = {"importance, subset of locations": importances(_of(people.weeks[0], victims), score)}
     victims, score = _scores(results, "different_groups", "pca")
     if len(victims):
-        found["coefficient, different groups (negative: exposed)"] = coefficients(_of(people.traces, victims), score)
+        found["coefficient, different groups (−: exposed)"] = coefficients(_of(people.traces, victims), score)
     return found
 
 
