@@ -27,6 +27,8 @@ def main() -> None:
     sizes = parser.parse_args().users
     geometry = cost(steps.geometry)
     print(f"geometry and cover of the embedded city: {geometry.seconds:.1f} s, {geometry.peak_mb:.0f} MB\n")
+    groups = cost(steps.group_aggregates)
+    print(f"aggregates of 500 groups of 9,500 users: {groups.seconds:.1f} s, {groups.peak_mb:.0f} MB\n")
     print("| users | visits | step | seconds | x scan | rows/s | peak MB |")
     print("|--:|--:|---|--:|--:|--:|--:|")
     totals = []

@@ -4,6 +4,8 @@ from datetime import date
 from pathlib import Path
 
 import duckdb
+import numpy as np
+from scipy.sparse import csr_array
 
 from density_assets.cities.embedded import embedded_city
 from density_assets.cities.population import simulate_week
@@ -12,6 +14,7 @@ from density_assets.geometry.cover import minimum_cover
 from density_assets.geometry.overlaps import overlaps
 from density_assets.geometry.voronoi import tower_cells
 from density_assets.settings import EngineSettings
+from density_assets.traces.matrix import binary, group_sums
 from resources.engine import SqlEngine
 from resources.ingest import write_simulated
 from resources.store import Store
@@ -63,3 +66,11 @@ def geometry() -> None:
     """Voronoi cells, overlaps and minimum cover of the embedded city."""
     cells, towers = embedded_city()
     minimum_cover(overlaps(tower_cells(towers.xy, cells.city), cells.polygons))
+
+
+def group_aggregates() -> None:
+    """Aggregates of 500 groups of some 9,500 of 10,000 users, 582 places, one week: as of a victim in London."""
+    rng = np.random.default_rng(1)
+    user = np.repeat(np.arange(10_000), 180)
+    points = binary(user, rng.integers(0, 582 * 168, len(user)), (10_000, 582 * 168))
+    group_sums(csr_array((rng.random((500, 10_000)) < 0.95).astype(np.int32)), points)

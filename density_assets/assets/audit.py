@@ -98,8 +98,8 @@ def audit_data(context: dg.AssetExecutionContext) -> AuditData:
 
 
 def _audits_of_nobody(synthetic: bool) -> list[str]:
-    """Audits whose numbers are nobody's: all of a synthetic city, else those that make people of their own."""
-    own = [name for name, study in STUDIES.items() if not (study.weekly or study.tables)]
+    """Audits whose numbers are nobody's: all of a synthetic city, else those that read none of its tables."""
+    own = [name for name, study in STUDIES.items() if not study.tables]
     return list(AUDITS) if synthetic else own
 
 

@@ -20,19 +20,24 @@ WEEKEND_STARTS = 120  # hour of the week
 DAYS = {"weekday": 5, "weekend": 2}
 
 
+def volume(traces: Traces) -> dict[str, Floats]:
+    """How much there is of each user: events (points), unique locations and active slots."""
+    user, roi, hour = traces.points()
+    users = len(traces.users)
+    return {
+        "total events": _per_user(user, users),
+        "unique locations": _per_user(np.unique(user * traces.rois + roi) // traces.rois, users),
+        "active slots": _per_user(np.unique(user * traces.hours + hour) // traces.hours, users),
+    }
+
+
 def characteristics(traces: Traces) -> dict[str, Floats]:
     """One number per user for each characteristic; means per weekday and per weekend day are over whole weeks."""
     user, roi, hour = traces.points()
     users, weeks = len(traces.users), max(traces.weeks, 1)
-    events = _per_user(user, users)
     slot_user, slot_hour = np.divmod(np.unique(user * traces.hours + hour), traces.hours)
-    slots = _per_user(slot_user, users)
-    found = {
-        "total events": events,
-        "unique locations": _per_user(np.unique(user * traces.rois + roi) // traces.rois, users),
-        "active slots": slots,
-        "locations per slot": events / np.maximum(slots, 1.0),
-    }
+    found = volume(traces)
+    found["locations per slot"] = found["total events"] / np.maximum(found["active slots"], 1.0)
     for part, days in DAYS.items():
         mine = slot_hour % HOURS >= WEEKEND_STARTS if part == "weekend" else slot_hour % HOURS < WEEKEND_STARTS
         points = hour % HOURS >= WEEKEND_STARTS if part == "weekend" else hour % HOURS < WEEKEND_STARTS
@@ -68,20 +73,29 @@ def extremes(score: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return order[:size], order[-size:]
 
 
-def separation(table: dict[str, Floats], score: Floats) -> dict[str, tuple[float, float]]:
-    """Random forest importance and logistic coefficient of each characteristic, top against bottom victims.
+def importances(table: dict[str, Floats], score: Floats) -> dict[str, float]:
+    """Importance of each characteristic for a random forest that tells top from bottom victims (table 2).
 
-    score: AUC of each victim; the table has their characteristics. Negative coefficients point to the exposed, as in
-    the published table.
+    score: AUC of each victim; the table has their characteristics.
     """
+    x, hidden = _top_and_bottom(table, score)
+    forest = RandomForestClassifier(100, random_state=0).fit(x, hidden)
+    return dict(zip(table, map(float, forest.feature_importances_), strict=True))
+
+
+def coefficients(table: dict[str, Floats], score: Floats) -> dict[str, float]:
+    """Logistic coefficients of characteristics, top against bottom victims; negative: exposed, as in table 3."""
+    x, hidden = _top_and_bottom(table, score)
+    line = LogisticRegression(max_iter=1_000).fit(x, hidden)
+    return dict(zip(table, map(float, line.coef_[0]), strict=True))
+
+
+def _top_and_bottom(table: dict[str, Floats], score: Floats) -> tuple[Any, NDArray[np.bool_]]:
+    """Standardised characteristics of the extreme victims, and which of them are hard to find."""
     top, bottom = extremes(score)
     rows = np.concatenate([top, bottom])
-    x: Any = StandardScaler().fit_transform(np.stack([values[rows] for values in table.values()], axis=1))
-    hidden = np.arange(len(rows)) >= len(top)
-    forest = RandomForestClassifier(100, random_state=0).fit(x, hidden)
-    line = LogisticRegression(max_iter=1_000).fit(x, hidden)
-    numbers = zip(forest.feature_importances_, line.coef_[0], strict=True)
-    return {name: (float(i), float(c)) for name, (i, c) in zip(table, numbers, strict=True)}
+    x = StandardScaler().fit_transform(np.stack([values[rows] for values in table.values()], axis=1))
+    return x, np.arange(len(rows)) >= len(top)
 
 
 def _per_user(user: NDArray[np.int64], users: int) -> Floats:

@@ -4,6 +4,10 @@ The attacker knows settings, geography, everybody else's week and the newcomer's
 there. No test of the same output does better than the ratio of its probabilities (Neyman & Pearson 1933). Doors add
 noise of known shape to numbers the attacker can compute both ways, and choose with known probabilities, so the
 logarithm of the ratio is a sum over what was drawn.
+
+Streams that are drawn afresh when they have changed, and windows that are chosen first, depend on all comparisons
+before; that likelihood is not computed. There the attacker looks for the newcomer's counts in the released series
+(`MatchedFilter`): any score bounds epsilon from below, a weaker one by less.
 """
 
 from collections.abc import Iterator
@@ -17,10 +21,19 @@ from scipy.special import log_softmax
 from density_assets.calendar import HOURS
 from density_assets.geometry.places import Places
 from density_assets.postprocess.fourier import coefficients
-from density_assets.privacy.events import Event, Gaussian, Laplace, LaplaceVector, Selection
+from density_assets.privacy.events import (
+    Event,
+    Gaussian,
+    Laplace,
+    LaplaceVector,
+    Selection,
+    SparseVector,
+    WindowSelection,
+)
 from density_assets.privacy.noise import Noise
 from density_assets.privacy.sensitivity import WEIGHT_UNIT
 from density_assets.schemes.scheme import SERIES, TOTALS, Counts, Floats, Plan, Scheme, Values
+from density_assets.schemes.scheme import present as given
 
 Integers = NDArray[np.int64]
 
@@ -72,6 +85,24 @@ class _Exact:
 
     numbers: Floats
     log_odds: Floats | None
+
+
+class MatchedFilter:
+    """How much of what the newcomer adds is seen in the released series."""
+
+    def __init__(self, absent: Counts, present: Counts) -> None:
+        self._added = given(present.series) - given(absent.series)
+
+    def score(self, release: Release) -> float:
+        """Higher speaks for the newcomer."""
+        return float((self._added * release.series["series"]).sum())
+
+
+def strongest(scheme: Scheme, plan: Plan, absent: Counts, present: Counts) -> "Attack | MatchedFilter":
+    """The likelihood ratio where it can be computed."""
+    if any(isinstance(event, SparseVector | WindowSelection) for event in plan[SERIES]):
+        return MatchedFilter(absent, present)
+    return Attack(scheme, plan, absent, present)
 
 
 class Attack:

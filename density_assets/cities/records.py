@@ -35,8 +35,8 @@ MOMENT = {
         when {time} like '%:%' and (right({time}, 1) = 'Z' or substr({time}, -6, 1) in ('+', '-')
             or substr({time}, -5, 1) in ('+', '-') or substr({time}, -3, 1) in ('+', '-'))
             then epoch(try_cast({time} as timestamptz))
-        when length({time}) between 9 and 11 then try_cast({time} as double)
-        when length({time}) between 12 and 14 then try_cast({time} as double) / 1000
+        when try_cast({time} as double) between 1e8 and 1e11 then try_cast({time} as double)
+        when try_cast({time} as double) between 1e11 and 1e14 then try_cast({time} as double) / 1000
     end""",
 }
 WALL_CLOCK = {
@@ -77,7 +77,7 @@ def open_records(
     wanted = {"city.visit_user": user, "city.visit_time": time, "city.visit_tower": tower}
     raw = _read(connection, files, wanted)
     types = dict(zip(raw.columns, map(str, raw.types), strict=True))
-    moment, wall_clock = _time_expressions(time, types[time], files[0])
+    moment, wall_clock = time_expressions(time, types[time], files[0])
     return raw.project(
         f"{_user_expression(user, types[user], files[0])} as record_user, {moment} as moment, "
         f"{wall_clock} as wall_clock, {_tower_expression(tower, types[tower])} as record_tower"
@@ -189,7 +189,8 @@ def _tower_expression(column: str, kind: str) -> str:
     return f"cast({quoted(column)} as varchar)"
 
 
-def _time_expressions(column: str, kind: str, file: Path) -> tuple[str, str]:
+def time_expressions(column: str, kind: str, file: Path) -> tuple[str, str]:
+    """SQL for `moment` and `wall_clock` of a column: numbers are milliseconds from 1e11 on, else seconds of UTC."""
     kind = "TIMESTAMP" if kind.startswith("TIMESTAMP_") else kind
     kind = "NUMBER" if kind in (*INTEGERS, "DOUBLE", "UBIGINT") else kind
     if kind not in MOMENT.keys() | WALL_CLOCK.keys():

@@ -49,14 +49,16 @@ def _sampled(groups: Groups, share: float, rng: Rng) -> Counts:
     return thin(groups.counts, share, rng)
 
 
-def _fourier(counts: Counts, epsilon: float, norm: float, groups: Groups, recipe: Recipe, rng: Rng) -> Counts:
-    return perturb_fourier(counts, epsilon, norm, recipe.fourier_coefficients, groups.size, rng)
+def _fourier(groups: Groups, epsilon: float, recipe: Recipe, rng: Rng) -> Counts:
+    norm = recipe.fourier_norm or groups.norm
+    return perturb_fourier(groups.counts, epsilon, norm, recipe.fourier_coefficients, groups.size, rng)
 
 
 def _sampled_fourier(groups: Groups, share: float, recipe: Recipe, rng: Rng) -> Counts:
     """Who contributes fewer points has a smaller norm, and gets less noise."""
-    norm = groups.norm * float(np.sqrt(1.0 - share))
-    return _fourier(_sampled(groups, share, rng), SFPA_EPSILON, norm, groups, recipe, rng)
+    norm = (recipe.fourier_norm or groups.norm) * float(np.sqrt(1.0 - share))
+    sampled = _sampled(groups, share, rng)
+    return perturb_fourier(sampled, SFPA_EPSILON, norm, recipe.fourier_coefficients, groups.size, rng)
 
 
 def _sampled_small(groups: Groups, share: float, recipe: Recipe, rng: Rng) -> Counts:
@@ -139,13 +141,7 @@ DEFENSES: dict[str, Defense] = {
             {"gps": THRESHOLDS, "taps": THRESHOLDS[:-1]},
             lambda groups, value, recipe, rng: perturb_small(groups.counts, value, recipe.small_epsilon, rng),
         ),
-        Defense(
-            "FPA",
-            "Fourier perturbation",
-            "ε",
-            _both(0.01, 0.1, 1, 10),
-            lambda groups, value, recipe, rng: _fourier(groups.counts, value, groups.norm, groups, recipe, rng),
-        ),
+        Defense("FPA", "Fourier perturbation", "ε", _both(0.01, 0.1, 1, 10), _fourier),
         Defense("SPSC", "Sampling and perturbing small counts", "w", _both(*SHARES), _sampled_small),
         Defense("SFPA", "Sampling and Fourier perturbation", "w", _both(*SHARES), _sampled_fourier),
     )

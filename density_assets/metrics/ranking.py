@@ -1,7 +1,10 @@
 """How well an estimate finds the busiest regions of interest (ROIs) of each slot, and their order.
 
-The busiest are the 10 % with the highest counts, at least one, rounded; ties go to the ROI that comes first, in the
-original and in the estimate alike. Definitions of Pyrgelis et al., §5.2.
+The busiest are the 10 % with the highest counts, at least one, rounded. Definitions of Pyrgelis et al., §5.2.
+
+Ties are broken by lot: each slot has an order of its ROIs, drawn once and for all, the same for the original and for
+the estimate. A fixed order would judge a map without any information by where its first ROIs happen to lie; so drawn,
+it finds a tenth of the busiest, as the tables have it (F1 0.103 where every count is the same).
 """
 
 from typing import Any
@@ -12,12 +15,15 @@ from numpy.typing import NDArray
 from density_assets.metrics.pairs import Floats, paired
 
 BUSIEST_SHARE = 0.1
+LOTS = 2008  # seed of the order in which ties are broken
 
 
 def busiest(counts: Floats) -> NDArray[np.intp]:
     """Row numbers of the busiest ROIs of each column, busiest first."""
     size = max(1, round(BUSIEST_SHARE * len(counts)))
-    return np.argsort(-counts, axis=0, kind="stable")[:size]
+    lots = np.argsort(np.random.default_rng(LOTS).random(counts.shape), axis=0)
+    ranked = np.argsort(-np.take_along_axis(counts, lots, axis=0), axis=0, kind="stable")[:size]
+    return np.take_along_axis(lots, ranked, axis=0)
 
 
 def f1_of_busiest(true: NDArray[Any], estimate: NDArray[Any]) -> float:

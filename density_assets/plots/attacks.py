@@ -103,7 +103,8 @@ def frequencies(lines: Mapping[str, Floats]) -> Figure:
 def bars(values: Mapping[str, Sequence[float]], names: Sequence[str]) -> Figure:
     """Horizontal bars, one panel per column (tables 2 and 3)."""
     figure = Figure(figsize=(3.6 * len(names), 3.0), layout="constrained")
-    for number, (axes, name) in enumerate(zip(figure.subplots(1, len(names), sharey=True), names, strict=True)):
+    panels = figure.subplots(1, len(names), sharey=True, squeeze=False)[0]
+    for number, (axes, name) in enumerate(zip(panels, names, strict=True)):
         axes.barh(list(values), [row[number] for row in values.values()], color="#3b7dd8")
         axes.tick_params(labelsize=7)
         _titled(axes, name, "", "")

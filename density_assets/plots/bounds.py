@@ -39,7 +39,7 @@ def _panel(axes: Axes, part: pl.DataFrame) -> None:
         label = "Gaussian mechanisms" if number == len(canaries) - 1 else None
         axes.scatter(where, gaussian, marker="D", s=14, color=INK, label=label, zorder=3)
     axes.axhline(claim, color=CLAIM, linestyle="--", linewidth=1.2, label="claim")
-    axes.set_xticks(range(len(schemes)), schemes, fontsize=8)
+    axes.set_xticks(range(len(schemes)), schemes, fontsize=7, rotation=30, ha="right", rotation_mode="anchor")
     axes.set_ylim(0, 1.15 * max(claim, part["bound"].max(), part["gaussian_bound"].cast(pl.Float64).max() or 0.0))
     axes.set_title(f"{part['calibration'][0]}, epsilon {claim:g}", fontsize=10, color=INK, loc="left")
     axes.set_ylabel("epsilon is at least", fontsize=9, color=INK)

@@ -24,7 +24,7 @@ from density_assets.plots.curves import curves
 from density_assets.schemes import SCHEMES
 from density_assets.settings import PrivacySettings, SchemeSettings, Settings
 from density_assets.studies.people import People, load_people
-from density_assets.studies.published_defenses import PUBLISHED
+from density_assets.studies.published_defenses import PUBLISHED, Rows
 from density_assets.studies.study import Row, Study, averaged
 from density_assets.studies.tables import markdown
 
@@ -50,13 +50,16 @@ def scheme_settings(point: Mapping[str, Any]) -> Settings:
 
 
 def parameter(people: People, point: Mapping[str, Any]) -> tuple[float, str] | None:
-    """The value of a point's parameter for these data and how tables write it; none if there are fewer levels."""
+    """The value of a point's parameter for these data and how tables write it.
+
+    None if there are fewer levels, or if neighbours are to be merged and nobody knows which are.
+    """
     if point["defense"] in SCHEMES:
         epsilon = EPSILONS[point["level"]]
         return epsilon, f"{epsilon:g}"
     defense, kind = DEFENSES[point["defense"]], people.recipe.kind
     values = defense.parameters(kind)
-    if point["level"] >= len(values):
+    if point["level"] >= len(values) or (point["defense"] == "SPG" and not people.traces.placed):
         return None
     value = values[point["level"]]
     return value, defense.label(value, kind)
@@ -68,7 +71,8 @@ def once(people: People, point: Row, seed: int) -> list[Row]:
         return []
     rng = np.random.default_rng([seed, point["level"]])
     true, defended = _aggregates(people, point, found[0], seed, rng)
-    return [{"parameter": found[1], **utility(true, defended)}]
+    about = {"kind": people.recipe.kind, "people": people.described}
+    return [{"parameter": found[1], **utility(true, defended), **about}]
 
 
 def _aggregates(people: People, point: Row, value: float, seed: int, rng: np.random.Generator) -> tuple[Any, Any]:
@@ -111,27 +115,23 @@ def figures(people: People, results: pl.DataFrame) -> dict[str, Figure]:
 
 
 def summary(results: pl.DataFrame) -> str:
-    """One table per defense: groups of the published size, everybody, and the published rows of San Francisco."""
+    """One table per defense: groups of the published size, everybody, and the published rows of such data."""
     means = averaged(results, ["defense", "level", "parameter", "of"], METRICS)
-    parts = []
+    city, printed = PUBLISHED.get(results["kind"][0], ("none", {}))
+    head = ("parameter", "of", "MRE", "MRE 10%", "F1", "τ published", "JS", "r", "τ", f"published ({city})")
+    parts = [f"{results['people'][0]} {results['seed'].n_unique()} repetitions."]
     for name in means["defense"].unique(maintain_order=True):
         mine = means.filter(defense=name)
-        rows = [_cells(row) for row in mine.sort("level", "of", descending=[False, True]).iter_rows(named=True)]
+        rows = mine.sort("level", "of", descending=[False, True]).iter_rows(named=True)
         title = DEFENSES[name].title if name in DEFENSES else "release scheme, by epsilon"
-        head = ("parameter", "of", "MRE", "MRE 10%", "F1", "τ published", "JS", "r", "τ", "published (San Francisco)")
-        parts.append(f"### {name}: {title}\n\n{markdown(head, rows, 'll')}")
+        parts.append(f"### {name}: {title}\n\n{markdown(head, (_cells(row, printed) for row in rows), 'll')}")
     return "\n\n".join(parts)
 
 
-def _cells(row: Mapping[str, Any]) -> list[str]:
-    printed = PUBLISHED.get((row["defense"], row["parameter"])) if row["of"] == "group" else None
-    beside = " / ".join(f"{value:g}" for value in printed) if printed else ""
-    return [row["parameter"], row["of"], *(_number(row[metric]) for metric in METRICS), beside]
-
-
-def _number(value: float) -> str:
-    """A dash where a metric is undefined, as JS where nothing is left."""
-    return "–" if np.isnan(value) else f"{value:.3f}"
+def _cells(row: Mapping[str, Any], printed: Rows) -> list[str]:
+    numbers = printed.get((row["defense"], row["parameter"]), ()) if row["of"] == "group" else ()
+    beside = " / ".join("–" if value is None else f"{value:g}" for value in numbers)
+    return [row["parameter"], row["of"], *(f"{row[metric]:.3f}" for metric in METRICS), beside]
 
 
 DEFENSE_TABLES = Study(
@@ -142,5 +142,6 @@ DEFENSE_TABLES = Study(
     once=once,
     figures=figures,
     summary=summary,
-    repetitions=3,
+    repetitions=20,
+    version=2,
 )

@@ -10,13 +10,15 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from density_assets.attacks.membership import attacked, principal_components
-from density_assets.attacks.mobility import characteristics, extremes, separation
+from density_assets.attacks.mobility import characteristics, coefficients, extremes, importances
 from density_assets.attacks.priors import PRIORS, Seen
-from density_assets.attacks.victims import MOBILITY
+from density_assets.attacks.victims import MOBILITY, PER_GROUP
 from density_assets.plots.attacks import bars, distributions, frequencies, heat_maps
 from density_assets.studies.people import People, load_people
 from density_assets.studies.study import Row, Study
 from density_assets.studies.tables import markdown
+from density_assets.traces.matrix import Traces
+from density_assets.traces.recipe import Prior
 
 TOP_COMPONENTS = 5  # of each victim, in the heat maps
 SHOWN_VICTIMS = 6  # at most, of each kind, in the heat maps
@@ -37,7 +39,7 @@ def once(people: People, point: Row, seed: int) -> list[Row]:
         training, holds = observed(people, game.training)
         challenge, truth = observed(people, game.challenge)
         score = attacked(training, holds, challenge, truth, point["attack"])
-        rows.append({"mobility": mobility, "victim": victim, "auc": score})
+        rows.append({"mobility": mobility, "victim": victim, "auc": score, "people": people.described})
     return rows
 
 
@@ -57,48 +59,82 @@ def figures(people: People, results: pl.DataFrame) -> dict[str, Figure]:
         }
         for prior in results["prior"].unique(maintain_order=True)
     }
-    victims, score = _scores(results, "features")
+    # Ranked by the statistics of series: with this prior the components find nearly everybody, so they rank nobody.
+    victims, score = _scores(results, "subset_of_locations", "features")
     top, bottom = (victims[rows] for rows in extremes(score))
     found = {"distributions": distributions(panels), "components": _components(people, top, bottom)}
+    if "same_groups" in panels:
+        found["components_same_groups"] = _regular_components(people, victims)
     found["frequencies"] = frequencies(
         {"most exposed": _slot_use(people, top), "least exposed": _slot_use(people, bottom)}
     )
-    table = {name: values[victims] for name, values in characteristics(people.weeks[0]).items()}
-    names = ("importance (random forest)", "coefficient (logistic; negative: exposed)")
-    found["victims"] = bars(separation(table, score), names)
+    found["victims"] = _separation(people, results)
     return found
 
 
-def _scores(results: pl.DataFrame, how: str) -> tuple[Any, Any]:
-    """Victims of the prior subset_of_locations and how well they are found.
-
-    By the statistics of series: the components find nearly everybody, so they rank nobody.
-    """
-    mine = results.filter(prior="subset_of_locations", attack=how)
+def _scores(results: pl.DataFrame, prior: Prior, how: str) -> tuple[Any, Any]:
+    """Victims and how well they are found."""
+    mine = results.filter(prior=prior, attack=how)
     return mine["victim"].to_numpy(), mine["auc"].to_numpy()
 
 
+def separating(people: People, results: pl.DataFrame) -> dict[str, dict[str, float]]:
+    """What tells the exposed from the others: table 2, of the week attacked, and table 3, of all weeks."""
+    victims, score = _scores(results, "subset_of_locations", "features")
+    found = {"importance, subset of locations": importances(_of(people.weeks[0], victims), score)}
+    victims, score = _scores(results, "different_groups", "pca")
+    if len(victims):
+        found["coefficient, different groups (−: exposed)"] = coefficients(_of(people.traces, victims), score)
+    return found
+
+
+def _of(traces: Traces, victims: Any) -> dict[str, Any]:
+    return {name: values[victims] for name, values in characteristics(traces).items()}
+
+
+def _separation(people: People, results: pl.DataFrame) -> Figure:
+    found = separating(people, results)
+    names = next(iter(found.values()))
+    return bars({name: [column[name] for column in found.values()] for name in names}, list(found))
+
+
 def _components(people: People, top: Any, bottom: Any) -> Figure:
-    week = people.weeks[0].aggregate()
-    places, slots = np.argsort(week.sum(axis=1), kind="stable"), np.argsort(week.sum(axis=0), kind="stable")
+    """Figs. 2 and 4: for all, for the most and for the least exposed."""
     all_victims = np.unique(np.concatenate([top[:SHOWN_VICTIMS], bottom[:SHOWN_VICTIMS]]))
-    raw = loadings(people, all_victims)
+    raw, most, least = (
+        loadings(people, "subset_of_locations", victims)
+        for victims in (all_victims, top[:SHOWN_VICTIMS], bottom[:SHOWN_VICTIMS])
+    )
     return heat_maps(
         {
             "by place and hour": raw,
-            "sorted by popularity": raw[places][:, slots],
-            "most exposed, sorted": loadings(people, top[:SHOWN_VICTIMS])[places][:, slots],
-            "least exposed, sorted": loadings(people, bottom[:SHOWN_VICTIMS])[places][:, slots],
+            "sorted by popularity": _sorted(people, raw),
+            "most exposed, sorted": _sorted(people, most),
+            "least exposed, sorted": _sorted(people, least),
         }
     )
 
 
-def loadings(people: People, victims: Any) -> Any:
-    """Mean absolute correlation of each place and hour with the first components, over victims."""
+def _regular_components(people: People, victims: Any) -> Figure:
+    """Fig. 6: what regularity over weeks the components find, for who is in groups that stay the same."""
+    raw = loadings(people, "same_groups", victims[:SHOWN_VICTIMS])
+    return heat_maps({"by place and hour": raw, "sorted by popularity": _sorted(people, raw)})
+
+
+def _sorted(people: People, values: Any) -> Any:
+    """By popularity of places and of hours, ascending."""
+    week = people.weeks[0].aggregate()
+    places, slots = np.argsort(week.sum(axis=1), kind="stable"), np.argsort(week.sum(axis=0), kind="stable")
+    return values[places][:, slots]
+
+
+def loadings(people: People, prior: Prior, victims: Any) -> Any:
+    """Mean absolute correlation of each place and hour with the first components, over victims of a prior."""
     total = np.zeros((people.traces.rois, people.weeks[0].hours))
     for victim in np.asarray(victims).tolist():
-        game = people.game("subset_of_locations", victim, np.random.default_rng(victim))
-        counts = observed(people, game.training)[0].reshape(len(game.training.holds), -1)
+        game = people.game(prior, victim, np.random.default_rng(victim))
+        seen = observed(people, game.training)[0]
+        counts = seen.reshape(len(seen), -1)
         found = principal_components(counts, TOP_COMPONENTS)
         deviation = counts.std(axis=0, ddof=1)
         scaled = np.abs(found.directions) * np.sqrt(found.variance)[:, None]
@@ -126,7 +162,8 @@ def summary(results: pl.DataFrame) -> str:
         rows.append([row["prior"].replace("_", " "), row["attack"], *numbers, gain, printed])
     head = ("prior", "attack", "mean AUC", *MOBILITY, "over features", "published")
     victims = results["victim"].n_unique()
-    return f"{victims} victims; privacy loss is AUC − 0.5.\n\n{markdown(head, rows, 'll')}"
+    said = f"{results['people'][0]}\n\n{victims} victims; privacy loss is AUC − 0.5."
+    return f"{said}\n\n{markdown(head, rows, 'll')}"
 
 
 MEMBERSHIP = Study(
@@ -137,5 +174,6 @@ MEMBERSHIP = Study(
     once=once,
     figures=figures,
     summary=summary,
-    repetitions=10,
+    repetitions=PER_GROUP,
+    version=2,
 )

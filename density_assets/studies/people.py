@@ -1,11 +1,13 @@
 """What the studies of attacks and defenses work on: traces a person brings, or a generated city of commuters."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from density_assets.attacks.mobility import volume
 from density_assets.attacks.priors import Game, Seen, past_groups, subset_of_locations
 from density_assets.attacks.victims import choose_victims
 from density_assets.defenses.groups import Groups
@@ -31,18 +33,31 @@ GENERATED = Recipe(
     fourier_coefficients=20,
     samples=240,
 )
+UNPLACED = " Where the stations are is not known, so SPG is left out: name a list as `stations` in traces.toml."
 
 
 @dataclass(frozen=True)
 class People:
     """Traces, how to attack them, and whom.
 
-    victims: (mobility groups, victims).
+    victims: (mobility groups, victims). left_out: records that could not be used, by reason.
     """
 
     traces: Traces
     recipe: Recipe
     victims: NDArray[np.int64]
+    left_out: Mapping[str, int] = field(default_factory=dict)
+
+    @cached_property
+    def described(self) -> str:
+        """Who was read, as the publication describes its data (§2.1): means ± deviations over users."""
+        events, places, slots = volume(self.traces).values()
+        left_out = ", ".join(f"{count:,} {reason}" for reason, count in self.left_out.items()) or "nothing"
+        return (
+            f"{len(events):,} users with {events.mean():,.0f} ± {events.std():,.0f} events, {places.mean():.1f} ± "
+            f"{places.std():.1f} of {self.traces.rois} ROIs and {slots.mean():.0f} ± {slots.std():.0f} active slots of "
+            f"{self.traces.hours} hours. Records left out: {left_out}.{'' if self.traces.placed else UNPLACED}"
+        )
 
     @cached_property
     def weeks(self) -> list[Traces]:
@@ -77,6 +92,7 @@ def load_people(source: Source) -> People:
 
     Records of the city's own subscribers are refused: a study draws many times and nobody pays for it.
     """
+    left_out: dict[str, int] = {}
     if source.data is None:
         traces, recipe = commuters(USERS, GENERATED.weeks, SEED), GENERATED
     else:
@@ -86,7 +102,9 @@ def load_people(source: Source) -> People:
                 "attacks on tables of visits must run on a synthetic city, got one with records of real people: they "
                 "draw noise many times and compare with the truth, which nobody pays for"
             )
-        traces = read_traces(source.data, recipe).traces
-    people = People(traces, recipe, choose_victims(traces, SEED))
+        reading = read_traces(source.data, recipe)
+        traces, left_out = reading.traces, reading.left_out
+    people = People(traces, recipe, choose_victims(traces, SEED), left_out)
     _ = people.weeks  # before workers are forked: they inherit it
+    source.report(people.described)
     return people

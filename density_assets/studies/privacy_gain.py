@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from density_assets.attacks.membership import attacked, privacy_gain
 from density_assets.attacks.priors import Seen
-from density_assets.attacks.victims import MOBILITY
+from density_assets.attacks.victims import MOBILITY, PER_GROUP
 from density_assets.defenses import DEFENSES
 from density_assets.defenses.groups import Groups
 from density_assets.defenses.releases import bounded, release_groups, roi_places
@@ -50,7 +50,7 @@ def once(people: People, point: Row, seed: int) -> list[Row]:
         rng = np.random.default_rng([seed, victim, point["level"], 1])
         training, holds = defended(people, point, found[0], game.training, rng)
         challenge, truth = defended(people, point, found[0], game.challenge, rng)
-        row = {"parameter": found[1], "mobility": mobility, "victim": victim}
+        row = {"parameter": found[1], "mobility": mobility, "victim": victim, "people": people.described}
         row["auc"] = attacked(training, holds, challenge, truth)
         rows.append(row | (dict.fromkeys(METRICS) if rows else _utility(people, point, found[0], game.challenge, rng)))
     return rows
@@ -117,7 +117,7 @@ def figures(people: People, results: pl.DataFrame) -> dict[str, Figure]:
     }
     points = {
         title: {
-            name: (abs(best - mine[metric].to_numpy()), mine["gain"].to_numpy())  # undefined: not drawn
+            name: (abs(best - mine[metric].to_numpy()), mine["gain"].to_numpy())
             for name in names
             for mine in (means.filter(defense=name),)
         }
@@ -136,7 +136,8 @@ def summary(results: pl.DataFrame) -> str:
     ]
     order = {name: place for place, name in enumerate([*DEFENSES, *SCHEMES])}
     rows.sort(key=lambda row: order[row[0]])
-    return f"{len(plain)} victims, mean AUC undefended {np.mean(plain.to_numpy()):.3f}.\n\n{markdown(head, rows, 'll')}"
+    said = f"{len(plain)} victims, mean AUC undefended {np.mean(plain.to_numpy()):.3f}."
+    return f"{results['people'][0]}\n\n{said}\n\n{markdown(head, rows, 'll')}"
 
 
 PRIVACY_GAIN = Study(
@@ -147,5 +148,6 @@ PRIVACY_GAIN = Study(
     once=once,
     figures=figures,
     summary=summary,
-    repetitions=4,
+    repetitions=PER_GROUP,
+    version=2,
 )

@@ -27,6 +27,7 @@ class Traces:
     matrix: users x (rois·hours), csr, ones.
     users: identifiers, one per row.
     positions: x and y of each ROI, in any unit in which distances make sense.
+    placed: whether the positions are known; else ROIs lie on a line in the order of their names.
     grid: rows and columns where the ROIs are a grid, numbered row by row from the south-west; else None.
     """
 
@@ -35,6 +36,7 @@ class Traces:
     hours: int
     positions: NDArray[np.float64]
     grid: tuple[int, int] | None = None
+    placed: bool = True
 
     @property
     def rois(self) -> int:
@@ -87,8 +89,10 @@ def binary(row: Ints, column: Ints, shape: tuple[int, int]) -> Matrix:
 def group_sums(members: Matrix, matrix: Matrix) -> Floats:
     """Aggregates of many groups at once: (groups x users) @ (users x columns), dense.
 
-    Counts are below 2^24, so single precision is exact.
+    Counts are below 2^24, so single precision is exact. Large traces stay sparse and groups become dense: most users
+    are in most groups, and a product of two sparse matrices would look up every cell of a full result.
     """
+    groups, points = members.astype(np.float32).toarray(), matrix.astype(np.float32)
     if matrix.shape[0] * matrix.shape[1] <= DENSE_IS_FASTER:
-        return np.asarray(members.astype(np.float32).toarray() @ matrix.astype(np.float32).toarray())
-    return np.asarray((members.astype(np.float32) @ matrix.astype(np.float32)).toarray())
+        return np.asarray(groups @ points.toarray())
+    return np.ascontiguousarray((points.T.tocsr() @ groups.T).T)

@@ -28,9 +28,11 @@ class Recipe(BaseModel):
     utc_offset: hours to add to UTC; without it the clocks of `timezone`.
     first_week, weeks: the Monday the traces start with, and how many weeks are used.
     user, time, lat, lon, station: columns of CSV and Parquet files.
+    stations: a file beside the traces with x and y of each station, in any unit in which distances make sense.
     known_share, known_group: α and m of the prior subset_of_locations. past_groups, past_group: β and m of the others.
     defended_prior, defended_share, defended_group: the setting in which defenses are tried.
     small_epsilon, small_count: epsilon' of PSC and SPSC, k of SPSC. fourier_coefficients: l of FPA and SFPA.
+    fourier_norm: Δ2 of FPA, the L2 norm of one user's week; by default that of the user with the most points.
     samples: aggregates per victim where the prior does not fix their number.
     """
 
@@ -52,6 +54,7 @@ class Recipe(BaseModel):
     lat: str = "lat"
     lon: str = "lon"
     station: str = "station"
+    stations: str | None = None
     known_share: Share = 0.2
     known_group: Count = 100
     past_groups: Count = 800
@@ -62,6 +65,7 @@ class Recipe(BaseModel):
     small_epsilon: float = Field(default=0.1, gt=0)
     small_count: Count = 20
     fourier_coefficients: Count = 12
+    fourier_norm: Annotated[float, Field(gt=0)] | None = None
     samples: Annotated[int, Field(ge=20)] = 2_000
 
     @model_validator(mode="after")

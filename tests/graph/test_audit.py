@@ -151,8 +151,8 @@ def test_outcomes_that_depend_on_real_records_are_withheld():
 
 
 def test_the_page_of_real_people_names_nothing_of_theirs(town, tmp_path, monkeypatch):
-    """An audit that makes people of its own is shown; one that reads a week of the city is not."""
-    own = replace(SCHEME_TABLE, name="epsilon_audit", weekly=False, tables=())
+    """An audit that reads no table of the city is shown, weekly or not; one that reads a week of it is not."""
+    own = replace(SCHEME_TABLE, name="epsilon_audit", weekly=True, tables=())
     of_the_week = replace(SCHEME_TABLE, name="membership_audit", weekly=True)
     monkeypatch.setattr(audit, "STUDIES", {study.name: study for study in (own, of_the_week)})
     for name, summary in {"epsilon_audit": "at least 0.12", "membership_audit": "advantage 0.77"}.items():

@@ -13,18 +13,28 @@ from resources.store import Store
 ALLOWED = largest_auc(0.3, 2e-6)
 
 
-@pytest.mark.parametrize(("score", "passes"), [(ALLOWED - 0.01, True), (ALLOWED + 0.01, False)])
-def test_a_mean_above_what_the_promise_allows_warns(tmp_path, score, passes):
+@pytest.mark.parametrize(
+    ("scores", "passes"),
+    [
+        ([ALLOWED - 0.01] * 2, True),
+        ([ALLOWED + 0.01] * 2, False),
+        ([ALLOWED - 0.04, ALLOWED + 0.06], True),  # mean 0.01 above, standard error 0.05
+        ([ALLOWED - 0.04, ALLOWED + 0.06] * 300, False),  # the same mean, standard error 0.002
+    ],
+)
+def test_a_mean_above_what_the_promise_allows_warns_unless_chance_explains_it(tmp_path, scores, passes):
     store = Store(tmp_path, "embedded")
     folder = store.folder / "studies" / "membership_audit"
     folder.mkdir(parents=True)
-    table = {"of": ["raw counts", "release", "release"], "auc": [1.0, 0.5, 0.4], "matched": [1.0, score, score]}
-    pl.DataFrame(table).write_parquet(folder / "results.parquet")
+    released = {"configured": [True] * len(scores), "auc": [0.4] * len(scores), "matched": scores}
+    others = {"configured": [False] * 2, "auc": [1.0] * 2, "matched": [1.0] * 2}  # raw counts, another scheme
+    pl.concat([pl.DataFrame(others), pl.DataFrame(released)]).write_parquet(folder / "results.parquet")
     context = dg.build_asset_check_context(resources={"settings": Settings(), "store": store})
     result = membership_within_promise(context)
     assert result.passed == passes
     assert result.severity == dg.AssetCheckSeverity.WARN
     assert result.metadata["largest_auc"].value == pytest.approx(ALLOWED)
+    assert result.metadata["standard_error"].value == pytest.approx(pl.Series(scores).std() / len(scores) ** 0.5)
     assert passes or f"allow {ALLOWED:.3f}" in result.description
 
 

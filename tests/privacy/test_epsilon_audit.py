@@ -14,9 +14,9 @@ from density_assets.schemes import SCHEMES
 from density_assets.schemes.scheme import SERIES, TOTALS
 from density_assets.studies.epsilon_audit import (
     ALPHA,
-    AUDITED,
     EPSILON_AUDIT,
     GRID,
+    HYBRID_RUNS,
     RUNS,
     broken_promises,
     found,
@@ -123,6 +123,18 @@ def test_noise_for_one_record_instead_of_a_user_exceeds_the_claim(weeks, scheme,
     assert audit(weeks, scheme, plan=SCHEMES[scheme].plan(record))["bound"] > 1.0
 
 
+class ForgottenNoise(SimulatedNoise):
+    """Laplace noise that nobody adds."""
+
+    def laplace(self, values, event):
+        return np.array(values, dtype=np.float64)
+
+
+def test_noise_that_is_forgotten_exceeds_the_claim_also_where_the_likelihood_is_not_computed(weeks):
+    assert audit(weeks, "threshold", noise=ForgottenNoise, runs=2_000)["bound"] > EPSILON
+    assert audit(weeks, "threshold", runs=2_000)["bound"] < EPSILON
+
+
 def test_a_cap_that_is_not_enforced_exceeds_the_claim(monkeypatch, tmp_path):
     planted(monkeypatch, "truncated_visits", "where place <= $visits_per_user", "where place <= 6 * $visits_per_user")
     assert audit(town(tmp_path), "gpa")["gaussian_bound"] > EPSILON
@@ -165,9 +177,14 @@ def test_a_bound_above_the_claim_is_said_for_sound_schemes_only():
     assert len(broken_promises(unknown)) == len(CANARIES)
 
 
-def test_the_grid_has_every_scheme_at_every_epsilon():
+def test_the_grid_has_every_scheme_at_every_epsilon_but_hybrids_at_the_telling_one():
     sound = {(point["scheme"], point["epsilon"]) for point in GRID if point["calibration"] == "sound"}
-    assert sound == {(scheme, epsilon) for scheme in AUDITED for epsilon in RUNS}
+    hybrids = {"static_hybrid", "dynamic_hybrid"}
+    fast = {(scheme, epsilon) for scheme in SCHEMES.keys() - hybrids for epsilon in RUNS}
+    assert sound == fast | {(scheme, max(RUNS)) for scheme in hybrids}
+    assert list(HYBRID_RUNS) == [max(RUNS)]
+    published = {point["scheme"] for point in GRID if point["calibration"] == "published"}
+    assert published == SCHEMES.keys() - hybrids - {"lowrank"}
     assert EPSILON_AUDIT.asset_name == "epsilon_audit"
     assert PARAMETERS["visits_per_user"] == VISITS_PER_USER
     assert {TOTALS, SERIES} == set(SCHEMES["lowrank"].plan(point_settings(point("lowrank"))))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from density_assets.attacks.mobility import characteristics, extremes, separation, unicity
+from density_assets.attacks.mobility import characteristics, coefficients, extremes, importances, unicity
 from density_assets.traces.matrix import Traces, binary
 
 
@@ -44,6 +44,6 @@ def test_what_separates_the_exposed_is_found():
     top, bottom = extremes(score)
     assert top.min() == 90
     assert bottom.max() == 9
-    found = separation(table, score)
-    assert found["volume"][0] > 3 * found["noise"][0]
-    assert found["volume"][1] < -0.5
+    found = importances(table, score)
+    assert found["volume"] > 3 * found["noise"]
+    assert coefficients(table, score)["volume"] < -0.5

@@ -106,6 +106,26 @@ def test_whole_numbers_stored_as_floats_and_large_identifiers(tmp_path):
     assert (row[0], row[3]) == (str(2**63 + 5), "12")
 
 
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("1211213400", 1211213400),
+        ("1211213400.0", 1211213400),
+        ("1211213400.75", 1211213400.75),
+        ("1211213400000", 1211213400),
+        ("1211213400000.0", 1211213400),
+        ("1.2112134e9", 1211213400),
+        ("1e300", None),
+        ("inf", None),
+        ("nan", None),
+        ("12", None),
+    ],
+)
+def test_numbers_in_text_are_seconds_or_milliseconds_by_their_size(tmp_path, text, moment):
+    file = csv(tmp_path, "r.csv", f"user_id,time,tower_id\nann,{text},A\n")
+    assert open_records(duckdb.connect(), [file], **COLUMNS).fetchall()[0][1:3] == (moment, None)
+
+
 def test_a_column_name_is_a_name_and_never_sql(tmp_path):
     odd = 'x", 1 as "y'
     file = written(tmp_path, **{odd: ["ann"], "time": ["2007-09-10 08:00:00"], "tower_id": ["A"]})

@@ -132,6 +132,18 @@ def test_combinations_are_sampling_and_then_noise():
     assert DEFENSES["SFPA"].release(groups, 0.8, recipe, rng()).sum() < groups.counts.sum()
 
 
+@pytest.mark.parametrize(("name", "value", "epsilon", "share"), [("FPA", 0.1, 0.1, 1.0), ("SFPA", 0.75, 10.0, 0.25)])
+@pytest.mark.parametrize("norm", [None, 40.0])
+def test_the_norm_of_fourier_noise_is_a_setting_and_the_busiest_week_by_default(name, value, epsilon, share, norm):
+    groups = everybody(commuters(60, 1, seed=2))
+    busiest_week = np.sqrt(np.diff(groups.traces.matrix.indptr).max())
+    scale = (norm or busiest_week) * np.sqrt(share)  # sampling a quarter of the points halves the norm
+    draws = rng(7)
+    counts = groups.counts if name == "FPA" else DEFENSES["SMP"].release(groups, value, Recipe(), draws)
+    expected = perturb_fourier(counts, epsilon, scale, 12, 60, draws)
+    assert DEFENSES[name].release(groups, value, Recipe(fourier_norm=norm), rng(7)) == pytest.approx(expected, abs=1e-3)
+
+
 @pytest.mark.parametrize("name", list(DEFENSES))
 @pytest.mark.parametrize("kind", ["gps", "taps", "visits"])
 def test_every_defense_releases_every_parameter_in_the_original_shape(name, kind):

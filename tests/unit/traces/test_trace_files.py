@@ -1,5 +1,6 @@
 """Files of traces, good lines and bad: who was where in which local hour."""
 
+import gzip
 from datetime import UTC, datetime
 
 import polars as pl
@@ -33,6 +34,8 @@ def test_one_file_per_cab(tmp_path):
         f"{HERE} 0 {MONDAY_8 + 503 * 3600 - 8 * 3600}\n\xff\xfe 1 2 3\n".encode("latin1")
     )
     (tmp_path / "_cabs.txt").write_text("a list that is no trace\n")
+    (tmp_path / "README.txt").write_text("words\n")
+    (tmp_path / "sizes.csv").write_text("cab,lines\nabboip,8\n")
     reading = read(tmp_path)
     assert points(reading) == {("abboip", 16, 8), ("abboip", 16, 9), ("x-1", 16, 503)}
     assert {k: v for k, v in reading.left_out.items() if k != "unreadable"} == {
@@ -52,6 +55,71 @@ def test_one_combined_file(tmp_path):
     reading = read(file)
     assert points(reading) == {("7", 16, 8), ("8", 0, 8)}
     assert reading.left_out == {"unreadable": 2}
+
+
+LAYOUTS = {
+    "cabs.txt": "a {at} {t}\n",
+    "with_occupancy.txt": "a {at} 1 {t}\n",
+    "a.txt": "{at} 0 {t}\n",
+    "new_a.TXT": "{at} 0 {t}\n",
+    "new_b.txt": "a {at} {t}\n",
+    "new_a.txt.gz": "{at} 3 {t}\n",
+    "garbage_first.txt": "what is this\na {at} {t}\n",
+    "cabs.dat": "a,{lat},{lon},{t}\n",
+    "no_header.csv": "a;{lat};{lon};{t}\n",
+    "header.txt": "unixtime cab lon lat\n{t} a {lon} {lat}\n",
+    "cabs.csv": "\ufeffUnixTime,Cab,Lat,Lon\n{t}.0,a,{lat},{lon}\n",
+    "quoted.csv": '"id","longitude","latitude","timestamp"\n"a",{lon},{lat},"{t}"\n',
+    "cabs.csv.gz": "cab_id|time|lat|lon\na|{t}000|{lat}|{lon}\n",
+    "cabs.tsv": "cab\tlat\tlon\tunixtime\na\t{lat}\t{lon}\t2008-05-19 08:30:00\n",
+}
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_the_same_point_in_every_form(tmp_path, name):
+    lat, lon = HERE.split()
+    content = LAYOUTS[name].format(at=HERE, lat=lat, lon=lon, t=MONDAY_8).encode()
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+    reading = read(tmp_path)
+    assert points(reading) == {("a", 16, 8)}
+    assert reading.left_out == ({"unreadable": 1} if "garbage" in name else {})
+
+
+def test_lines_without_their_fields_and_numbers_that_are_none_are_counted(tmp_path):
+    rows = [f"a,{MONDAY_8}", f"a,37.75,-122.4,{MONDAY_8},1", f"a,nan,-122.4,{MONDAY_8}", f"a,1e300,-122.4,{MONDAY_8}"]
+    good = f"a,{HERE.replace(' ', ',')},{MONDAY_8}"
+    (tmp_path / "cabs.csv").write_text("\n".join(["cab,lat,lon,unixtime", *rows, f'"{good}', good]))
+    reading = read(tmp_path)
+    assert points(reading) == {("a", 16, 8)}
+    assert reading.left_out == {"unreadable": 4}
+
+
+def test_a_column_the_recipe_names_is_taken_and_no_other(tmp_path):
+    (tmp_path / "cabs.csv").write_text("id,lat,lon,unixtime\n")
+    (tmp_path / "traces.toml").write_text('user = "driver"\n')
+    with pytest.raises(BadInput, match=r"user in traces\.toml must name a column of the file, got 'driver'"):
+        read(tmp_path)
+    (tmp_path / "traces.toml").write_text('kind = "taps"\n')
+    (tmp_path / "cabs.csv").write_text("ann,Bank,2010-03-01 08:10:00\n")
+    with pytest.raises(BadInput, match=r"line 1 must name the columns; say in traces\.toml") as caught:
+        read(tmp_path)
+    assert "ann" not in str(caught.value)  # without a header it is somebody's record
+
+
+@pytest.mark.parametrize(("unit", "zone"), [("ns", None), ("ms", None), ("us", "UTC")])
+def test_timestamps_are_local_unless_they_say_a_zone(tmp_path, unit, zone):
+    moment = datetime(2008, 5, 19, 15 if zone else 8, 30)
+    lat, lon = map(float, HERE.split())
+    table = pl.DataFrame({"cab": ["a"], "lat": [lat], "lon": [lon], "unixtime": [moment]})
+    column = pl.col("unixtime").cast(pl.Datetime(unit)).dt.replace_time_zone(zone)
+    table.with_columns(column).write_parquet(tmp_path / "cabs.parquet")
+    assert points(read(tmp_path)) == {("a", 16, 8)}
+
+
+def test_a_damaged_file_is_refused_in_words(tmp_path):
+    (tmp_path / "cabs.parquet").write_bytes(b"PAR1 but not really")
+    with pytest.raises(BadInput, match="must be readable"):
+        read(tmp_path)
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
@@ -78,13 +146,49 @@ def test_taps_on_the_clocks_of_a_zone(tmp_path):
     # London changes its clocks on 28 March 2010 at 01:00 UTC, the last Sunday of the four weeks.
     (tmp_path / "taps.csv").write_text(
         "user,station,time\na,Bank,2010-03-01 08:10:00\na,Bank,2010-03-01T08:59:00Z\nb,Angel,2010-03-28T01:30:00Z\n"
-        "b,Angel,yesterday\nc,Bank,2010-03-29 00:00:00\n,Bank,2010-03-01 08:10:00\n"
+        "b,Angel,yesterday\nc,Bank,2010-03-29 00:00:00\n,Bank,2010-03-01 08:10:00\na,Bank\n"
     )
     (tmp_path / "traces.toml").write_text('kind = "taps"\n')
     reading = read(tmp_path)
     assert points(reading) == {("a", 1, 8), ("b", 0, 27 * 24 + 2)}
-    assert reading.left_out["outside the weeks"] == 1
+    assert reading.left_out == {"outside the weeks": 1, "unreadable": 3}
     assert reading.traces.grid is None
+
+
+def taps_with_stations(folder, stations):
+    rows = "a,Bank,2010-03-01 08:10:00\nb,Zürich,2010-03-01 09:00:00\nb,Mars,2010-03-01 09:00:00\n"
+    (folder / "taps.csv").write_text(f"user,station,time\n{rows}", encoding="utf-8")
+    (folder / "where.csv").write_text(stations, encoding="utf-8")
+    (folder / "traces.toml").write_text('kind = "taps"\nweeks = 1\nstations = "where.csv"\n')
+
+
+def test_a_list_of_stations_says_where_and_which_they_are(tmp_path):
+    taps_with_stations(tmp_path, "\ufeffstation,x,y\nZürich,7.5,1\nBank,1,2\nAngel,1,3\n")
+    reading = read(tmp_path)
+    assert points(reading) == {("a", 1, 8), ("b", 2, 9)}  # Angel, Bank, Zürich
+    assert reading.left_out == {"at unknown stations": 1}
+    assert reading.traces.positions.tolist() == [[1, 3], [1, 2], [7.5, 1]]
+    assert reading.traces.placed
+    (tmp_path / "traces.toml").write_text('kind = "taps"\nweeks = 1\n')
+    (tmp_path / "where.csv").unlink()
+    assert not read(tmp_path).traces.placed
+
+
+@pytest.mark.parametrize(
+    ("stations", "message"),
+    [
+        ("name,x,y\nBank,1,2\n", "stations in traces.toml must name a column of the file, got 'station'"),
+        ("station,x,y\nBank,here,2\n", "numbers as x and y"),
+        ("station,x,y\nBank,1,2\nBank,1,3\n", "once"),
+    ],
+)
+def test_a_list_of_stations_that_makes_no_sense_is_refused(tmp_path, stations, message):
+    taps_with_stations(tmp_path, stations)
+    with pytest.raises(BadInput, match=message):
+        read(tmp_path)
+    (tmp_path / "where.csv").unlink()
+    with pytest.raises(BadInput, match="is not there"):
+        read(tmp_path)
 
 
 def test_our_own_tables_of_visits(tmp_path):
@@ -118,5 +222,5 @@ def test_data_without_a_usable_point_is_refused(tmp_path):
     with pytest.raises(BadInput, match="is not there"):
         read(tmp_path / "elsewhere.txt")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(BadInput, match="must hold GPS points"):
+    with pytest.raises(BadInput, match="must hold files of traces"):
         read(tmp_path / "empty")
