@@ -74,7 +74,7 @@ def information_gain(left: Ints, right: Ints, locations: int) -> Floats:
 
 def countable(noisy: Floats, people: int, random: np.random.Generator) -> Ints:
     """What an attacker makes of noisy counts (stamps, locations): consistent, and scaled to the people there are."""
-    return scaled_to(consistent(noisy, random), people)
+    return scaled_to(consistent(noisy, random), people, random)
 
 
 def score(truth: Ints, recovered: Ints, xy: Floats) -> tuple[float, float]:

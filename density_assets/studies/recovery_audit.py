@@ -2,7 +2,7 @@
 
 At most a thousand people: an assignment of two million to two million is not feasible, for the auditor as for the
 attacker. People of a simulated crowd are at one tower of a small city in every hour of a week; the release is made by
-the steps of the pipeline, and the attack reads its counts per cell, scaled to the people there are.
+the steps of the pipeline up to whole counts per cell, and the attack reads those, scaled to the people there are.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ import polars as pl
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from density_assets.attacks.recovery import countable, recover, score
+from density_assets.attacks.recovery import recover, score
 from density_assets.cities.crowd import crowd
 from density_assets.cities.embedded import embedded_city
 from density_assets.geometry.cover import minimum_cover
@@ -21,6 +21,8 @@ from density_assets.geometry.places import Places
 from density_assets.geometry.voronoi import tower_cells
 from density_assets.moving.stream import histograms
 from density_assets.plots.picture import INK
+from density_assets.postprocess.consistency import scaled_to
+from density_assets.postprocess.rounding import round_by_largest_remainder
 from density_assets.privacy.sensitivity import WEIGHT_UNIT
 from density_assets.schemes import SCHEMES
 from density_assets.settings import PrivacySettings, SchemeSettings
@@ -78,7 +80,7 @@ def _counted(at: NDArray[np.int64], places: Places, centroids: NDArray[np.float6
         centroids=centroids,
         truncated=histograms(np.where(kept, at, -1), towers).T,
         weighted=(original * int(weight * WEIGHT_UNIT)).astype(np.int64),
-        sampled=np.bincount(at[:, random.integers(hours)], minlength=towers),
+        sampled=np.bincount(at[np.arange(people), random.integers(hours, size=people)], minlength=towers),
         visit_total=people * hours,
         truth=places.to_cells("towers") @ original,
         tower_totals=original.sum(axis=1),
@@ -93,10 +95,15 @@ def once(population: Population, point: Row, seed: int) -> list[Row]:
         seen = population.cells if point["scheme"] == EXACT else population.others
         counts = histograms(seen, len(week.centroids)).astype(np.int64)
     else:
-        counts = countable(_density(week, point, seed).T, people, random)
+        counts = scaled_to(whole(_density(week, point, seed)), people, random)
     rest = np.ones(len(HOURS), dtype=bool)  # linking by distance alone is the stronger attack on hourly counts
     accuracy, error = score(population.cells, recover(np.split(counts, DAYS), week.centroids, rest), week.centroids)
     return [{"accuracy": accuracy, "error": error}]
+
+
+def whole(density: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Counts (hours, cells) as they are handed out, rounded by largest remainder: a tenth of a person is not nobody."""
+    return round_by_largest_remainder(density).T
 
 
 def _density(week: Week, point: Row, seed: int) -> NDArray[np.float64]:
@@ -153,5 +160,6 @@ RECOVERY_AUDIT = Study(
     figures=figures,
     summary=summary,
     repetitions=5,
+    version=2,
     kind="audit",
 )

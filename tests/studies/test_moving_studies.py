@@ -5,12 +5,13 @@ import polars as pl
 import pytest
 
 from density_assets.cities.crowd import HOURS, crowd, grid
+from density_assets.moving.stream import histograms
 from density_assets.studies import recovery_audit
 from density_assets.studies.crowds import Days, as_streams
 from density_assets.studies.hybrid import HYBRID_EPSILON, HYBRID_THRESHOLD
 from density_assets.studies.moving_characteristics import MOVING_CHARACTERISTICS
 from density_assets.studies.recovery import NOTHING, RECOVERY, only_seen
-from density_assets.studies.recovery_audit import EXACT, OTHERS, RECOVERY_AUDIT, population
+from density_assets.studies.recovery_audit import EXACT, OTHERS, RAW, RECOVERY_AUDIT, population, whole
 from density_assets.studies.study import run
 
 
@@ -52,3 +53,20 @@ def test_the_audit_knows_people_from_others_and_attacks_every_scheme():
     assert noisy["accuracy"] < found[EXACT]["accuracy"]
     assert {point["scheme"] for point in RECOVERY_AUDIT.grid} > {"lpa", "lowrank", "direct", "dynamic_hybrid"}
     assert RECOVERY_AUDIT.asset_name == "recovery_audit"
+
+
+def test_the_audit_samples_an_hour_of_their_own_for_everyone():
+    town = population(40, 25, 30)
+    cell_of = np.asarray(town.week.places.to_cells("towers").argmax(axis=0)).ravel()
+    sampled = np.bincount(cell_of, town.week.sampled, 25)
+    assert sampled.sum() == 40
+    assert not (histograms(town.cells, 25) == sampled).all(axis=1).any()  # everybody in the same hour
+
+
+def test_the_audit_attacks_the_counts_that_are_handed_out():
+    density = np.array([[0.3], [0.4], [0.3], [0.4], [0.3], [0.4], [0.3]])  # nowhere half a person, 2.4 in all
+    assert whole(density).tolist() == [[0, 1, 0, 1, 0, 0, 0]]
+    ten = population(10, 100, 130)  # a visit is spread over cells, and few have half a person
+    assert (
+        recovery_audit.once(ten, {"scheme": RAW, "epsilon": None}, 0)[0]["accuracy"] > 0.6
+    )  # 0.48 if those count none
