@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +26,13 @@ class Days:
     """Days of people who are in one cell at every stamp; the last is the one that is released.
 
     xy: centres of the cells. cells: (days, people, stamps). clock: hour of the day of each stamp.
+    source: whose days they are; published numbers differ.
     """
 
     xy: Floats
     cells: NDArray[np.int32]
     clock: Floats
+    source: Literal["crowd", "taxis"] = "crowd"
 
     def streams(self, people: NDArray[np.int64] | None = None) -> list[Floats]:
         """The histograms of each day, of all people or of some."""
@@ -68,7 +70,7 @@ def load_days(source: Source) -> Days:
             f"traces must cover two days or more, got {len(traces.days)}: windows are learnt from days before"
         )
     clock = np.arange(traces.cells.shape[2]) * MINUTES / 60
-    return Days(traces.xy, traces.cells[-PAST - 1 :], clock)
+    return Days(traces.xy, traces.cells[-PAST - 1 :], clock, "taxis")
 
 
 def load_streams(source: Source) -> Streams:
