@@ -2,7 +2,8 @@
 
 At most a thousand people: an assignment of two million to two million is not feasible, for the auditor as for the
 attacker. People of a simulated crowd are at one tower of a small city in every hour of a week; the release is made by
-the steps of the pipeline up to whole counts per cell, and the attack reads those, scaled to the people there are.
+the steps of the pipeline, and the attack reads its density per cell, scaled to the people there are. A release is
+rounded besides; that hides people where cells have one or none, as here, but not in a city: the audit does without.
 """
 
 from dataclasses import dataclass
@@ -22,7 +23,6 @@ from density_assets.geometry.voronoi import tower_cells
 from density_assets.moving.stream import histograms
 from density_assets.plots.picture import INK
 from density_assets.postprocess.consistency import scaled_to
-from density_assets.postprocess.rounding import round_by_largest_remainder
 from density_assets.privacy.sensitivity import WEIGHT_UNIT
 from density_assets.schemes import SCHEMES
 from density_assets.settings import PrivacySettings, SchemeSettings
@@ -95,15 +95,10 @@ def once(population: Population, point: Row, seed: int) -> list[Row]:
         seen = population.cells if point["scheme"] == EXACT else population.others
         counts = histograms(seen, len(week.centroids)).astype(np.int64)
     else:
-        counts = scaled_to(whole(_density(week, point, seed)), people, random)
+        counts = scaled_to(_density(week, point, seed).T, people, random)
     rest = np.ones(len(HOURS), dtype=bool)  # linking by distance alone is the stronger attack on hourly counts
     accuracy, error = score(population.cells, recover(np.split(counts, DAYS), week.centroids, rest), week.centroids)
     return [{"accuracy": accuracy, "error": error}]
-
-
-def whole(density: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Counts (hours, cells) as they are handed out, rounded by largest remainder: a tenth of a person is not nobody."""
-    return round_by_largest_remainder(density).T
 
 
 def _density(week: Week, point: Row, seed: int) -> NDArray[np.float64]:
