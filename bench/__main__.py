@@ -25,10 +25,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--users", type=int, nargs="+", default=SIZES)
     sizes = parser.parse_args().users
-    geometry = cost(steps.geometry)
-    print(f"geometry and cover of the embedded city: {geometry.seconds:.1f} s, {geometry.peak_mb:.0f} MB\n")
-    groups = cost(steps.group_aggregates)
-    print(f"aggregates of 500 groups of 9,500 users: {groups.seconds:.1f} s, {groups.peak_mb:.0f} MB\n")
+    alone = {
+        "geometry and cover of the embedded city": steps.geometry,
+        "aggregates of 500 groups of 9,500 users": steps.group_aggregates,
+        "recovery of 1,000 people over 19 stamps": steps.recovery,
+    }
+    for name, step in alone.items():
+        measured = cost(step)
+        print(f"{name}: {measured.seconds:.1f} s, {measured.peak_mb:.0f} MB\n")
     print("| users | visits | step | seconds | x scan | rows/s | peak MB |")
     print("|--:|--:|---|--:|--:|--:|--:|")
     totals = []

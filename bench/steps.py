@@ -7,12 +7,15 @@ import duckdb
 import numpy as np
 from scipy.sparse import csr_array
 
+from density_assets.attacks.recovery import link_day, score
+from density_assets.cities.crowd import HOURS, crowd
 from density_assets.cities.embedded import embedded_city
 from density_assets.cities.population import simulate_week
 from density_assets.cities.tables import antennas_table, towers_table
 from density_assets.geometry.cover import minimum_cover
 from density_assets.geometry.overlaps import overlaps
 from density_assets.geometry.voronoi import tower_cells
+from density_assets.moving.stream import histograms
 from density_assets.settings import EngineSettings
 from density_assets.traces.matrix import binary, group_sums
 from resources.engine import SqlEngine
@@ -74,3 +77,11 @@ def group_aggregates() -> None:
     user = np.repeat(np.arange(10_000), 180)
     points = binary(user, rng.integers(0, 582 * 168, len(user)), (10_000, 582 * 168))
     group_sums(csr_array((rng.random((500, 10_000)) < 0.95).astype(np.int32)), points)
+
+
+def recovery() -> None:
+    """The trajectory recovery attack on 1,000 people over 19 stamps, scored."""
+    people = crowd(1_000)
+    truth = people.cells[0].astype(np.int64)
+    counts = histograms(truth, len(people.xy)).astype(np.int64)
+    score(truth, link_day(counts, people.xy, np.ones(len(HOURS), dtype=bool)), people.xy)

@@ -136,7 +136,7 @@ class SchemeSettings(_Table):
     split: Share | None = None
     weight_l: Positive = 20
     change: AboveZero = 0.25
-    releases: Positive = 14
+    releases: Annotated[int, Field(ge=2)] = 28
     comparing_share: Share = 0.05
     selecting_share: Share = 0.05
     moving_share: Share = 0.75

@@ -20,6 +20,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
+from density_assets.moving.stream import histograms
 from density_assets.postprocess.consistency import consistent, scaled_to
 
 Floats = NDArray[np.float64]
@@ -74,20 +75,28 @@ def information_gain(left: Ints, right: Ints, locations: int) -> Floats:
 
 def countable(noisy: Floats, people: int, random: np.random.Generator) -> Ints:
     """What an attacker makes of noisy counts (stamps, locations): consistent, and scaled to the people there are."""
-    return scaled_to(consistent(noisy, random), people)
+    return scaled_to(consistent(noisy, random), people, random)
 
 
-def score(truth: Ints, recovered: Ints, xy: Floats) -> tuple[float, float]:
-    """Share of (person, stamp) points that are right, and mean distance in metres of all points.
+def overlap(truth: Ints, counts: Ints) -> float:
+    """Share of (person, stamp) points that counts hold at all: whoever links and matches, no more can be right.
+
+    At each stamp a cell has at most as many right points as people who are there, and as people who are counted there.
+    """
+    return float(np.minimum(histograms(truth, counts.shape[1]), counts).sum() / truth.size)
+
+
+def score(truth: Ints, recovered: Ints, xy: Floats, within: float = 0.0) -> tuple[float, float]:
+    """Share of (person, stamp) points that are right to so many metres, and mean distance in metres of all points.
 
     Recovered trajectories have no names: they are matched to the true ones so that as many points as possible agree.
     """
     agree = np.zeros((len(truth), len(recovered)))
     for stamp in range(truth.shape[1]):
-        agree += truth[:, stamp, None] == recovered[:, stamp]
+        agree += cdist(xy[truth[:, stamp]], xy[recovered[:, stamp]]) <= within
     matched = recovered[_best(-agree)]
     away = np.linalg.norm(xy[truth] - xy[matched], axis=2)
-    return float((truth == matched).mean()), float(away.mean())
+    return float((away <= within).mean()), float(away.mean())
 
 
 def _best(cost: Floats) -> Ints:

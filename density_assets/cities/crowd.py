@@ -32,7 +32,7 @@ class Crowd:
 
     xy: centres of the cells, in metres.
     cells: (days, people, stamps), the cell each person is in.
-    stays: (days, people), how many places each person stays at.
+    stays: (days, people), how many places each person has stayed at, all 24 hours counted.
     """
 
     xy: Floats
@@ -67,9 +67,10 @@ def crowd(
     they = _people(where, people, random)
     tree, cells, stays = cKDTree(where), [], []
     for _ in range(days):
-        count = _stays(they.sociable + random.normal(0, 0.7, people))
-        cells.append(_seen(where, tree, _day(they, count, random), hours, random))
-        stays.append(count)
+        wanted = _wanted(they.sociable + random.normal(0, 0.7, people))
+        place = _day(they, wanted, random)
+        cells.append(_seen(where, tree, place, hours, random))
+        stays.append(1 + np.count_nonzero(np.diff(np.sort(place, axis=1), axis=1), axis=1))
     return Crowd(where, np.array(cells, dtype=np.int32), np.array(stays))
 
 
@@ -108,8 +109,8 @@ def _preferred(xy: Floats, home: Ints, offers: Ints, reach: float, random: np.ra
     return np.asarray(offers[np.arange(len(home)), best])
 
 
-def _stays(score: Floats) -> Ints:
-    """How many places each person stays at, in the stated shares."""
+def _wanted(score: Floats) -> Ints:
+    """How many places each person wants to stay at, in the stated shares; now and then two are the same."""
     rank = np.argsort(np.argsort(score)) / len(score)
     return np.asarray(np.searchsorted(np.cumsum(STAYS)[:-1], rank, side="right") + 1)
 

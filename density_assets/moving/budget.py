@@ -15,7 +15,7 @@ A day or an hour without the user only costs less, and which hours are fresh dep
 import math
 
 from density_assets.calendar import HOURS
-from density_assets.moving.stream import HISTOGRAM, PRINTED_DISTANCE
+from density_assets.moving.stream import FEWEST, HISTOGRAM, PRINTED_DISTANCE
 from density_assets.moving.windows import published_sensitivity, sound_sensitivity
 from density_assets.privacy.calibration import laplace_scale, selection_epsilon
 from density_assets.privacy.events import Laplace, LaplaceVector, SparseVector, WindowSelection
@@ -33,8 +33,8 @@ def every_hour(rho: float, visits_per_user: int, which: str = "every") -> Laplac
 
 
 def changed_hours(rho: float, chosen: SchemeSettings, streams: int = 1) -> SparseVector:
-    """Fresh histograms when hours have changed; `streams` share the releases of a week."""
-    releases = max(1, round(chosen.releases / streams))
+    """Fresh histograms when hours have changed; `streams` share the releases of a week, `FEWEST` each at least."""
+    releases = max(FEWEST, round(chosen.releases / streams))
     step, bound = rho / (releases * streams), HISTOGRAM * FLOAT_SLACK
     return SparseVector(
         CHANGED,
@@ -69,7 +69,7 @@ def over_hours(hour: Laplace, hours: int) -> Laplace:
 
 def published_changed(epsilon: float, chosen: SchemeSettings, streams: int = 1) -> SparseVector:
     """Δ = 2 for comparisons and histograms alike (Alg. 2)."""
-    releases = max(1, round(chosen.releases / streams))
+    releases = max(FEWEST, round(chosen.releases / streams))
     step = epsilon / (releases * streams)
     return SparseVector(
         CHANGED,

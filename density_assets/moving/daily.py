@@ -12,8 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
+from density_assets.errors import BadInput
 from density_assets.moving.perturbation import around, direct, hybrid, threshold
-from density_assets.moving.stream import HISTOGRAM, PRINTED_DISTANCE, Floats, distances
+from density_assets.moving.stream import FEWEST, HISTOGRAM, PRINTED_DISTANCE, Floats, distances
 from density_assets.moving.windows import (
     Window,
     choose,
@@ -34,20 +38,27 @@ NAMES: tuple[Name, ...] = ("direct", "threshold", "static_hybrid", "dynamic_hybr
 class Recipe:
     """What a person chooses; nothing here may be computed from the data that is released.
 
-    change: the threshold T. releases: fresh histograms of a whole day under `threshold`; quiet_releases: of the quiet
-    part of a day under the hybrids. comparing: part of a threshold's budget for comparisons. selecting: part of the
-    budget for choosing windows. moving: part of the rest for the daytime. weight: λ of the sound utility.
+    change: the threshold T. releases: c, fresh histograms of each stream that is compared: the day under `threshold`,
+    its quiet part under `static_hybrid`, before and after the window under `dynamic_hybrid`. comparing: part of a
+    threshold's budget for comparisons. selecting: part of the budget for choosing windows. moving: part of the rest for
+    the daytime. weight: λ of the sound utility.
     """
 
     epsilon: float
     change: float
     releases: int
-    quiet_releases: int
     sound: bool = True
     comparing: float = 0.1
     selecting: float = 0.05
     moving: float = 0.75
     weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.releases < FEWEST:
+            raise BadInput(
+                f"releases must be {FEWEST} or more, got {self.releases}: the first histogram of a stream is always "
+                "drawn, so a stream with one release never compares. Use `direct`, or ask for more releases"
+            )
 
 
 @dataclass(frozen=True)
@@ -65,7 +76,7 @@ def release(name: Name, past: Sequence[Floats], today: Floats, recipe: Recipe, n
         event = _direct_event(len(today), recipe.epsilon)
         return Day(direct(today, event, noise), (event,))
     if name == "threshold":
-        sparse = _sparse(recipe.epsilon, recipe.releases, recipe)
+        sparse = _sparse(recipe.epsilon, recipe)
         return Day(threshold(today, sparse, _bar(recipe, sparse, today), noise), (sparse,))
     return _static(today, recipe, noise) if name == "static_hybrid" else _dynamic(past, today, recipe, noise)
 
@@ -98,6 +109,8 @@ def _static(today: Floats, recipe: Recipe, noise: Noise) -> Day:
 
 def _dynamic(past: Sequence[Floats], today: Floats, recipe: Recipe, noise: Noise) -> Day:
     """Published: each past day at the full budget, "in parallel" with today. Sound: all of them out of one budget."""
+    if not past:
+        raise BadInput("dynamic_hybrid must have days before to learn its window from, got none: use static_hybrid")
     selecting = recipe.selecting * recipe.epsilon / len(past) if recipe.sound else recipe.epsilon
     left = recipe.epsilon * (1 - recipe.selecting) if recipe.sound else recipe.epsilon
     chosen = [_window(day, selecting, recipe, noise) for day in past]
@@ -109,14 +122,16 @@ def _dynamic(past: Sequence[Floats], today: Floats, recipe: Recipe, noise: Noise
 def _divided(today: Floats, window: Window, epsilon: float, streams: int, recipe: Recipe, noise: Noise) -> Day:
     """`direct` inside the window, `threshold` outside: as one stream, or before and after."""
     daytime = window.mask(len(today))
-    quiet = around(daytime, len(today))
-    if streams == 1 and quiet:
-        quiet = [(~daytime).nonzero()[0]]
     moving = _direct_event(len(window), recipe.moving * epsilon)
-    each = max(1, round(recipe.quiet_releases / streams))
-    still = _sparse((1 - recipe.moving) * epsilon, each, recipe, streams)
-    noisy = hybrid(today, daytime, quiet, (moving, still), _bar(recipe, still, today), noise)
+    still = _sparse((1 - recipe.moving) * epsilon, recipe, streams)
+    noisy = hybrid(today, daytime, quiet_streams(daytime, streams), (moving, still), _bar(recipe, still, today), noise)
     return Day(noisy, (moving, still))
+
+
+def quiet_streams(daytime: NDArray[np.bool_], streams: int) -> list[NDArray[np.integer]]:
+    """The stamps outside a window: as one stream, or before and after; none if the window is the whole day."""
+    parts = around(daytime, len(daytime))
+    return [np.concatenate(parts)] if streams == 1 and parts else parts
 
 
 def _window(day: Floats, epsilon: float, recipe: Recipe, noise: Noise) -> tuple[Window, Selection]:
@@ -132,14 +147,14 @@ def _direct_event(stamps: int, epsilon: float) -> Laplace:
     return Laplace("histograms of some stamps", stamps * HISTOGRAM / epsilon, stamps * HISTOGRAM)
 
 
-def _sparse(epsilon: float, releases: int, recipe: Recipe, streams: int = 1) -> SparseVector:
-    step, sensitivity = epsilon / (releases * streams), HISTOGRAM if recipe.sound else PRINTED_DISTANCE
+def _sparse(epsilon: float, recipe: Recipe, streams: int = 1) -> SparseVector:
+    step, sensitivity = epsilon / (recipe.releases * streams), HISTOGRAM if recipe.sound else PRINTED_DISTANCE
     return SparseVector(
         "histograms that have changed",
         epsilon=recipe.comparing * step,
         scale=sensitivity / ((1 - recipe.comparing) * step),
         sensitivity=sensitivity,
-        releases=releases,
+        releases=recipe.releases,
         streams=streams,
         pure=True,
     )

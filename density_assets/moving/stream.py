@@ -11,6 +11,7 @@ Floats = NDArray[np.float64]
 
 HISTOGRAM = 1.0  # L1 change of one histogram by one user; also of its distance from anything fixed or released
 PRINTED_DISTANCE = 2.0  # Δ_D as published, used for comparisons and histograms alike
+FEWEST = 2  # releases of a stream: its first histogram is always drawn, so a stream with one would never compare
 ADJACENT = 2.0  # change of the distance between two histograms that both hold the user
 
 

@@ -10,6 +10,7 @@ from density_assets.plots.picture import INK
 
 LABELS = {"mre": "MRE", "pc": "Pearson correlation", "emd": "EMD in metres", "jsd": "Jensen–Shannon divergence"}
 LABELS |= {"mae": "MAE in people", "accuracy": "share of points recovered", "error": "mean error in metres"}
+LABELS |= {"near": "share within 1 km", "overlap": "share that counts hold"}
 MARKS = "osD^vPX*<>hd"
 
 

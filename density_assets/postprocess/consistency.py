@@ -1,5 +1,7 @@
 """Noisy histograms as counts people could have: whole, not negative, with the same totals (Chen et al., Alg. 3)."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -36,8 +38,17 @@ def _take(row: NDArray[np.int64], owed: int, random: np.random.Generator) -> Non
         owed -= int(taken.sum())
 
 
-def scaled_to(counts: NDArray[np.int64], people: int) -> NDArray[np.int64]:
-    """Rows scaled to so many people, whole by largest remainder; an empty row is spread evenly."""
-    weight = np.where(counts.sum(axis=1, keepdims=True) > 0, counts, 1)
-    shares = people * weight / weight.sum(axis=1, keepdims=True)
-    return round_by_largest_remainder(shares.T).T
+def scaled_to(counts: NDArray[Any], people: int, random: np.random.Generator) -> NDArray[np.int64]:
+    """Rows scaled to so many people, whole by largest remainder; a row without anybody has everyone anywhere.
+
+    Small counts have equal remainders, and the order of cells says nothing: of equal ones, chance decides.
+    """
+    scaled = np.empty(counts.shape, dtype=np.int64)
+    total = counts.sum(axis=1)
+    cells = np.arange(counts.shape[1])
+    scaled[total <= 0] = random.multinomial(people, np.full(len(cells), 1 / len(cells)), int((total <= 0).sum()))
+    shuffled = random.permuted(np.tile(cells, (len(counts), 1)), axis=1)[total > 0]
+    shares = people * counts[total > 0] / total[total > 0, None]
+    rounded = round_by_largest_remainder(np.take_along_axis(shares, shuffled, axis=1).T).T
+    scaled[total > 0] = np.take_along_axis(rounded, np.argsort(shuffled, axis=1), axis=1)
+    return scaled

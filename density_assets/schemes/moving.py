@@ -182,9 +182,11 @@ class StaticHybrid(Moving):
         return hybrid(stream, daytime, self.quiet(daytime), pair, _bar(still, stream), noise)
 
 
+@dataclass(frozen=True)
 class DynamicHybrid(StaticHybrid):
     """Windows predicted from the windows of the days before; a quiet stream before and after each of them."""
 
+    version: int = 2
     name = "dynamic_hybrid"
     selections = DAYS - 1
     streams = 2 * DAYS

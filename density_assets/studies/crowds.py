@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,13 +11,13 @@ from density_assets.cities.crowd import HOURS, crowd
 from density_assets.cities.taxis import MINUTES, read_traces
 from density_assets.errors import BadInput
 from density_assets.moving.daily import NAMES as SCHEMES
-from density_assets.moving.daily import Recipe, mean_distance, needed
-from density_assets.moving.stream import Floats, histograms
+from density_assets.moving.daily import Recipe, mean_distance, needed, quiet_streams
+from density_assets.moving.stream import FEWEST, Floats, histograms
+from density_assets.moving.windows import candidates, sound_utility
 from density_assets.studies.study import Source
 
 PAST = 7  # days that `dynamic_hybrid` learns from
 SEED = 2008
-QUIET_RELEASES = 2  # of a night under the hybrids, chosen on this crowd, which nobody is in
 NAMES: dict[str, str] = {name: name.replace("_", " ") for name in SCHEMES}
 
 
@@ -26,11 +26,13 @@ class Days:
     """Days of people who are in one cell at every stamp; the last is the one that is released.
 
     xy: centres of the cells. cells: (days, people, stamps). clock: hour of the day of each stamp.
+    source: whose days they are; published numbers differ.
     """
 
     xy: Floats
     cells: NDArray[np.int32]
     clock: Floats
+    source: Literal["crowd", "taxis"] = "crowd"
 
     def streams(self, people: NDArray[np.int64] | None = None) -> list[Floats]:
         """The histograms of each day, of all people or of some."""
@@ -68,7 +70,7 @@ def load_days(source: Source) -> Days:
             f"traces must cover two days or more, got {len(traces.days)}: windows are learnt from days before"
         )
     clock = np.arange(traces.cells.shape[2]) * MINUTES / 60
-    return Days(traces.xy, traces.cells[-PAST - 1 :], clock)
+    return Days(traces.xy, traces.cells[-PAST - 1 :], clock, "taxis")
 
 
 def load_streams(source: Source) -> Streams:
@@ -83,7 +85,7 @@ def as_streams(days: Days) -> Streams:
 
 
 def recipe(past: list[Floats], point: Mapping[str, Any]) -> Recipe:
-    """The choices a point of a grid asks for: T as a multiple of T̄, and as many releases as T needs without noise.
+    """The choices a point of a grid asks for: T as a multiple of T̄, and c, by one rule for all schemes if not named.
 
     Both are read off the day before, which nobody has to pay for on a crowd that nobody is in.
     """
@@ -91,7 +93,17 @@ def recipe(past: list[Floats], point: Mapping[str, Any]) -> Recipe:
     return Recipe(
         epsilon=point["epsilon"],
         change=change,
-        releases=needed(past[-1], change),
-        quiet_releases=QUIET_RELEASES,
+        releases=point.get("releases") or _needed(past[-1], change, point["scheme"]),
         sound=point["calibration"] == "sound",
     )
+
+
+def _needed(day: Floats, change: float, scheme: str) -> int:
+    """As many releases as T asks for without noise, in any of the streams that the scheme compares.
+
+    Quiet streams are those around the window in which people really move, whichever window noise will choose.
+    """
+    daytime = candidates(len(day))[int(np.argmax(sound_utility(day, Recipe.weight)))].mask(len(day))
+    streams = {"static_hybrid": 1, "dynamic_hybrid": 2}.get(scheme)
+    compared = [np.arange(len(day))] if streams is None else quiet_streams(daytime, streams)
+    return max([FEWEST, *(needed(day[stamps], change) for stamps in compared)])

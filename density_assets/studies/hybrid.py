@@ -21,6 +21,7 @@ from density_assets.studies.study import Row, Study, averaged
 from density_assets.studies.tables import figure_cell, markdown
 
 FACTORS = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
+NEEDED, RELEASES = 0, (2, 3, 5, 9, 17)  # c: as many as T needs in the streams a scheme compares, or so many
 EPSILONS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 CALIBRATIONS = ("published", "sound")
 METRICS = ("mae", "mre")
@@ -42,8 +43,11 @@ def once(streams: Streams, point: Row, seed: int) -> list[Row]:
 
 
 def threshold_figures(streams: Streams, results: pl.DataFrame) -> dict[str, Figure]:
-    """Figs. 7 and 8."""
-    return {f"hybrid_threshold_{c}": _figure(results, "factor", "T / T̄", c, "as drawn") for c in CALIBRATIONS}
+    """Figs. 7 and 8, and the same over c, which the paper does not name."""
+    by_t, by_c = results.filter(releases=NEEDED), results.filter(pl.col("releases") != NEEDED)
+    shown = {f"hybrid_threshold_{c}": _figure(by_t, "factor", "T / T̄", c, "as drawn") for c in CALIBRATIONS}
+    label = "releases per stream (c)"
+    return shown | {f"hybrid_releases_{c}": _figure(by_c, "releases", label, c, "as drawn") for c in CALIBRATIONS}
 
 
 def epsilon_figures(streams: Streams, results: pl.DataFrame) -> dict[str, Figure]:
@@ -80,8 +84,10 @@ def _readable(figure: Figure) -> Figure:
 
 
 def threshold_summary(results: pl.DataFrame) -> str:
-    """MAE and MRE at each threshold."""
-    return f"{_table(results, 'factor', FACTORS)}\n\nepsilon 0.8. The paper: {SAID['threshold']}."
+    """MAE and MRE at each threshold, and at each number of releases."""
+    by_t, by_c = _table(results.filter(releases=NEEDED), "factor", FACTORS), _table(results, "releases", RELEASES)
+    said = f"epsilon 0.8, as many releases as T needs. The paper: {SAID['threshold']}."
+    return f"{by_t}\n\n{said}\n\n{by_c}\n\nepsilon 0.8, T = T̄/4, so many releases per stream."
 
 
 def epsilon_summary(results: pl.DataFrame) -> str:
@@ -98,28 +104,33 @@ def _table(results: pl.DataFrame, over: str, values: tuple[float, ...]) -> str:
         cells = [figure_cell(drawn, "mae", 2), figure_cell(drawn, "mre", 0)]
         cells += [figure_cell(tidy, "mae", 2), figure_cell(tidy, "mre", 0)]
         rows.append([str(calibration), f"{value:g}", NAMES[str(scheme)], *cells])
-    head = ("calibration", "T / T̄" if over == "factor" else over, "scheme", "MAE", "MRE", "consistent MAE", "MRE")
+    over_label = {"factor": "T / T̄", "releases": "c"}.get(over, over)
+    head = ("calibration", over_label, "scheme", "MAE", "MRE", "consistent MAE", "MRE")
     return markdown(head, rows, "lll")
 
 
-def _grid(factors: tuple[float, ...], epsilons: tuple[float, ...]) -> tuple[Row, ...]:
+def _grid(
+    factors: tuple[float, ...], epsilons: tuple[float, ...], releases: tuple[int, ...] = (NEEDED,)
+) -> tuple[Row, ...]:
     return tuple(
-        {"calibration": calibration, "factor": factor, "epsilon": epsilon, "scheme": scheme}
+        {"calibration": calibration, "factor": factor, "epsilon": epsilon, "releases": c, "scheme": scheme}
         for calibration in CALIBRATIONS
         for factor in factors
         for epsilon in epsilons
+        for c in releases
         for scheme in SCHEMES
     )
 
 
 HYBRID_THRESHOLD = Study(
     name="hybrid_threshold",
-    title="Hybrid perturbation: error over the threshold T (Chen et al., Figs. 7–8)",
-    grid=_grid(FACTORS, (0.8,)),
+    title="Hybrid perturbation: error over the threshold T and the releases c (Chen et al., Figs. 7–8)",
+    grid=(*_grid(FACTORS, (0.8,)), *_grid((0.25,), (0.8,), RELEASES)),
     load=load_streams,
     once=once,
     figures=threshold_figures,
     summary=threshold_summary,
+    version=2,
 )
 HYBRID_EPSILON = Study(
     name="hybrid_epsilon",
@@ -129,4 +140,5 @@ HYBRID_EPSILON = Study(
     once=once,
     figures=epsilon_figures,
     summary=epsilon_summary,
+    version=2,
 )

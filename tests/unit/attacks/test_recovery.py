@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import entropy
 
-from density_assets.attacks.recovery import countable, information_gain, link_day, recover, score
+from density_assets.attacks.recovery import countable, information_gain, link_day, overlap, recover, score
 from density_assets.moving.stream import histograms
 
 LINE = np.column_stack([np.arange(100) * 100.0, np.zeros(100)])  # a hundred places along a road
@@ -48,6 +48,26 @@ def test_scores_match_trajectories_whatever_their_order():
     assert score(truth, truth[::-1], LINE) == (1.0, 0.0)
     wrong = np.array([[9, 9, 9, 7], [1, 1, 3, 1]])
     assert score(truth, wrong, LINE) == (0.75, pytest.approx((200 + 200) / 8))
+
+
+def test_scores_may_forgive_some_metres():
+    truth = np.array([[1, 1, 1, 1], [9, 9, 9, 9]])
+    beside = np.array([[10, 10, 10, 12], [2, 2, 2, 2]])  # 100 m from somebody, once 300 m
+    assert [score(truth, beside, LINE, within)[0] for within in (0.0, 99.0, 100.0, 300.0)] == [0, 0, 7 / 8, 1]
+
+
+def test_no_more_points_can_be_right_than_counts_hold():
+    truth = np.array([[0, 0], [0, 1], [2, 3]])
+    seen = np.array(
+        [[2, 0, 0, 1], [0, 0, 0, 3]]
+    )  # at the first stamp two of three are counted where they are, then one
+    assert overlap(truth, seen) == pytest.approx((2 + 1) / 6)
+    random = np.random.default_rng(0)
+    for _ in range(20):
+        paths, others = random.integers(0, 8, (2, 12, 6))
+        held = overlap(paths, histograms(others, 8).astype(np.int64))
+        assert score(paths, others, LINE)[0] <= held < 1
+    assert overlap(paths, histograms(paths, 8).astype(np.int64)) == 1
 
 
 def test_noise_hides_people():

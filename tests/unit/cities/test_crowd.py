@@ -1,5 +1,7 @@
 """The stated facts of urban crowds hold for the simulated one."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -21,8 +23,27 @@ def test_eight_thousand_cells_of_500_metres():
 
 def test_two_stays_a_day_and_hardly_ever_more_than_four(made):
     assert made.cells.shape == (2, PEOPLE, 19)
-    assert made.stays.mean() == pytest.approx(2.1, abs=0.05)
-    assert (made.stays <= 4).mean() == pytest.approx(0.977, abs=0.002)
+    assert made.stays.mean() == pytest.approx(2.1, abs=0.02)
+    assert (made.stays <= 4).mean() == pytest.approx(0.977, abs=0.004)
+
+
+def test_stays_are_counted_where_people_were(monkeypatch):
+    monkeypatch.setattr("density_assets.cities.crowd.SPEED", 1e12)  # nobody is seen on the way
+    whole_day = crowd(2_000, days=1, seed=4, hours=tuple(range(24)))
+    assert whole_day.stays[0].tolist() == [len(np.unique(person)) for person in whole_day.cells[0]]
+
+
+def test_stays_at_night_are_longer_than_by_day():
+    two_days = np.hstack(list(crowd(2_000, days=2, seed=4, hours=tuple(range(24))).cells))
+    night, day = [], []
+    for person in two_days:
+        ends = np.flatnonzero(np.diff(person)) + 1
+        for start, end in pairwise([0, *ends, 48]):
+            if start < 24 < end:
+                night.append(end - start)  # over midnight
+            elif start % 24 >= 7 and end - start // 24 * 24 <= 21:
+                day.append(end - start)
+    assert np.mean(night) > 2 * np.mean(day)
 
 
 def test_whoever_stays_at_one_place_is_in_one_cell(made):

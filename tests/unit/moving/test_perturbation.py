@@ -1,5 +1,7 @@
 """Threshold and hybrid perturbation: what is drawn when, and that it never costs more than its event says."""
 
+import re
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -21,6 +23,11 @@ class Bookkeeper(SimulatedNoise):
         self.drawn.append((values.size, event.scale))
         return super().laplace(values, event)
 
+    def order(self, paid):
+        """The draws by name, one letter each: a histogram, a bar, a distance, or the last histogram."""
+        names = {paid.release_noise.scale: "H", paid.threshold_noise.scale: "b", paid.distance_noise.scale: "d"}
+        return "".join(names.get(scale, "L") for _, scale in self.drawn)
+
 
 def event(releases=4, pure=True, **others):
     return SparseVector("hours", epsilon=0.02, scale=20.0, sensitivity=1.0, releases=releases, pure=pure, **others)
@@ -29,8 +36,8 @@ def event(releases=4, pure=True, **others):
 def spent(book: Bookkeeper, paid: SparseVector, places: int) -> tuple[float, float]:
     """What a user who is in every histogram pays, in pure DP and in zCDP, by what was really drawn."""
     released = [1.0 / scale for size, scale in book.drawn if size == places]
-    runs = sum(size == 1 and scale == paid.threshold_noise.scale for size, scale in book.drawn)
-    costs = [*released, *[paid.epsilon] * runs]
+    runs = re.findall("bd+", book.order(paid))
+    costs = [*released, *[paid.epsilon] * len(runs)]
     return sum(costs), sum(cost**2 for cost in costs) / 2
 
 
@@ -42,6 +49,7 @@ def test_no_stream_costs_more_than_its_event(pure, change, releases):
     stream = np.random.default_rng(2).integers(0, 50, (24, 7)).astype(float)
     book = Bookkeeper()
     threshold(stream, paid, change, book)
+    assert re.fullmatch("H(bd+H)*(bd+)?L?", book.order(paid))  # every run has a bar of its own
     epsilon, rho = spent(book, paid, places=7)
     assert epsilon <= paid.pure_epsilon + 1e-12
     assert rho <= paid.rho + 1e-12
@@ -94,6 +102,12 @@ STREAM = np.array([[10.0, 0], [10, 1], [4, 7], [4, 7], [0, 11], [10, 1]])
 def test_only_what_has_changed_is_drawn_afresh():
     released = threshold(STREAM, event(6), 5.0, Silence())
     assert released.tolist() == [[10, 0], [10, 0], [4, 7], [4, 7], [0, 11], [10, 1]]
+
+
+def test_the_last_release_is_what_counts_not_the_first():
+    there_and_back = np.array([[10.0, 0], [4, 7], [10, 0], [10, 0], [4, 7], [4, 7]])
+    released = threshold(there_and_back, event(5), 5.0, Silence())
+    assert released.tolist() == there_and_back.tolist()  # back again is as far from the last release as it was before
 
 
 def test_after_the_last_release_everything_is_repeated():

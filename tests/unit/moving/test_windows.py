@@ -44,6 +44,41 @@ def test_nobody_moves_the_sound_utility_by_more_than_its_bound(weight):
     assert most > 0.4 * bound  # the search is not blind: a bound of less than half would fail
 
 
+# Whether the people of six places come (1) or go (-1), step by step: any two steps in a row have a place for each pair.
+FLOWS = np.array([(1, -1, 1, -1), (-1, 1, -1, 1), (1, 1, -1, -1), (-1, -1, 1, 1), (1, -1, -1, 1), (-1, 1, 1, -1)])
+
+
+def flowing(sizes: np.ndarray) -> np.ndarray:
+    """A stream whose step t moves sizes[t] people into or out of every place."""
+    flows = np.tile(FLOWS, 6)[:, : len(sizes)]
+    return 1e5 + np.vstack([np.zeros(len(FLOWS)), np.cumsum((flows * sizes).T, axis=0)])
+
+
+def worst_newcomer(sizes: np.ndarray, weight: float) -> np.ndarray:
+    """The path that moves every distance the way the utility of the whole day grows most."""
+    whole = candidates(len(sizes) + 1).index(Window(0, len(sizes)))
+    before = sound_utility(flowing(sizes), weight)[whole]
+    nudged = (sound_utility(flowing(sizes + step), weight)[whole] for step in np.eye(len(sizes)))
+    up = np.sign([value - before for value in nudged])
+    signs = np.sign(np.diff(flowing(sizes), axis=0))  # with the flow a step adds two to a distance, against it less two
+    comes = np.vstack([np.ones(len(FLOWS)), signs == up[:, None]])
+    goes = np.vstack([signs == -up[:, None], np.ones(len(FLOWS))])
+    return np.argmax(comes * goes, axis=1)
+
+
+@pytest.mark.parametrize(
+    ("stamps", "weight", "reached"), [(19, 0.3, 0.7), (24, 0.3, 0.7), (19, 1.0, 0.55), (24, 3.0, 0.7)]
+)
+def test_the_sound_bound_is_nearly_reached_over_a_whole_day(stamps, weight, reached):
+    most = 0.0
+    for calm in range(stamps):
+        sizes = np.where(np.arange(stamps - 1) < calm, 100.0, 200.0)
+        without = flowing(sizes)
+        present = without + histograms(worst_newcomer(sizes, weight)[None, :], len(FLOWS))
+        most = max(most, np.abs(sound_utility(present, weight) - sound_utility(without, weight)).max())
+    assert reached * sound_sensitivity(stamps, weight) < most <= sound_sensitivity(stamps, weight)
+
+
 def test_one_user_breaks_the_published_bound():
     # Ten people commute between two places, so every distance is 20 and simVar just below 1. The newcomer goes with
     # them for half the day and against them for the other: distances become 22 and 18, simVar 1.9, the utility half.

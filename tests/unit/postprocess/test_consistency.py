@@ -28,7 +28,21 @@ def test_units_are_taken_uniformly_among_bins_that_are_still_positive():
 
 
 def test_counts_are_scaled_to_the_people_there_are():
-    scaled = scaled_to(np.array([[4, 0, 2], [0, 0, 0], [1, 1, 1]]), 4)
+    scaled = scaled_to(np.array([[4, 0, 2], [0, 0, 0], [1, 1, 1]]), 4, np.random.default_rng(0))
     assert scaled.sum(axis=1).tolist() == [4, 4, 4]
     assert scaled[0].tolist() == [3, 0, 1]
     assert sorted(scaled[2].tolist()) == [1, 1, 2]
+
+
+def test_densities_below_one_keep_their_order():
+    scaled = scaled_to(np.array([[0.1, 0.4, 0.3, 0.05, 0.15]]), 2, np.random.default_rng(0))
+    assert scaled.tolist() == [[0, 1, 1, 0, 0]]
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_rows_that_say_nothing_favour_no_cell(count):
+    scaled = scaled_to(np.full((400, 10), count), 3, np.random.default_rng(0))
+    assert (scaled.sum(axis=1) == 3).all()
+    # A cell has 3/10 of a person on average: five standard errors are 0.14 for a row drawn person by person.
+    np.testing.assert_allclose(scaled.mean(axis=0), 0.3, atol=0.14)
+    assert (scaled[0] != scaled[1:]).any()

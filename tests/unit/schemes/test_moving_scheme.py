@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from density_assets.moving.windows import Window, sound_sensitivity
 from density_assets.privacy.events import SparseVector, WindowSelection, from_record, to_record
@@ -55,8 +56,8 @@ def test_events_of_the_hybrids_cover_every_day_and_stream():
     assert static[0].sensitivity == pytest.approx(math.sqrt(7) * one_day)
     assert dynamic[0].sensitivity == pytest.approx(math.sqrt(6) * one_day)
     assert isinstance(dynamic[2], SparseVector)
-    assert (static[2].streams, static[2].releases) == (1, 14)
-    assert (dynamic[2].streams, dynamic[2].releases) == (14, 1)
+    assert (static[2].streams, static[2].releases) == (1, 28)
+    assert (dynamic[2].streams, dynamic[2].releases) == (14, 2)
 
 
 @pytest.mark.parametrize("name", ["direct", "threshold", "static_hybrid", "dynamic_hybrid"])
@@ -75,8 +76,13 @@ def test_events_can_be_read_in_the_privacy_statement(name):
     charges = [{"door": SERIES, "hash": "abc", "events": events}]
     accounted = {"epsilon": 0.3, "accountant": "RDP"}
     text = as_markdown(facts | numbers | {"charges": charges, "accounted": accounted, "cumulative": year})
-    assert "14 times at most" in text
+    assert "28 times at most" in text
     assert all(f"| {event['kind']} |" in text for event in events)
+
+
+def test_one_release_is_refused_because_nothing_would_be_compared():
+    with pytest.raises(ValidationError, match="releases"):
+        SchemeSettings(releases=1)
 
 
 def test_a_sparse_vector_is_charged_for_all_its_steps():
