@@ -62,7 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     results = command("results", "run studies and write the results page with their tables and figures")
     results.add_argument("--week", help=monday)
     results.add_argument("--repetitions", type=int, help="by default as many as each study declares")
-    results.add_argument("--studies", nargs="*", default=[], help="by default all of them")
+    results.add_argument("--studies", nargs="*", default=[], help="by default those of releases of the city's week")
     results.add_argument("--page", type=Path, default=Path("docs/results.md"))
     purge = command("purge", "erase the confidential zone of a week that is released")
     purge.add_argument("--week", required=True, help="the Monday of the week")

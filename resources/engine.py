@@ -124,7 +124,7 @@ def buckets(file: Path, rows_per_bucket: int) -> list[tuple[int, int]]:
 
 def _run(connection: duckdb.DuckDBPyConnection, wanted: Model, parameters: dict[str, Any]) -> pa.Table:
     try:
-        return connection.sql(wanted.sql, params=_used(wanted, parameters)).to_arrow_table()
+        return connection.sql(wanted.sql, params=used(wanted, parameters)).to_arrow_table()
     except (duckdb.OutOfMemoryException, duckdb.IOException, duckdb.InterruptException):
         raise  # these speak of the machine
     except duckdb.Error as error:
@@ -132,7 +132,8 @@ def _run(connection: duckdb.DuckDBPyConnection, wanted: Model, parameters: dict[
         raise RuntimeError(f"{wanted.name}.sql must run on every record, it gave {type(error).__name__}") from None
 
 
-def _used(wanted: Model, parameters: dict[str, Any]) -> dict[str, Any]:
+def used(wanted: Model, parameters: dict[str, Any]) -> dict[str, Any]:
+    """The parameters that a model asks for."""
     return {name: value for name, value in parameters.items() if f"${name}" in wanted.sql}
 
 

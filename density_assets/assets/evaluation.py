@@ -13,9 +13,10 @@ from density_assets.assets.zones import Made, Zone, asset, column
 from density_assets.cities.tables import cells_from
 from density_assets.metrics.correlation import pearson_per_row
 from density_assets.metrics.earth_movers import emd_per_hour
+from density_assets.metrics.pairs import by_hour_of_day, mean_where_defined
 from density_assets.metrics.relative_error import mre_per_cell, mre_per_hour
-from density_assets.plots.errors import box_plots, errors_over_week
-from density_assets.plots.maps import value_map
+from density_assets.plots.errors import box_plots, errors_by_hour_of_day, errors_over_week
+from density_assets.plots.maps import metric_map
 from density_assets.plots.picture import png
 
 
@@ -30,7 +31,7 @@ from density_assets.plots.picture import png
 def evaluation_metrics(
     context: dg.AssetExecutionContext, iris_series: pl.DataFrame, density: pl.DataFrame, cells: pl.DataFrame
 ) -> Made:
-    """How far the released counts are from the original ones: MRE and PC per cell, error and EMD per hour.
+    """How far the released counts are from the original ones: MRE and PC per cell, error and EMD by hour.
 
     Confidential, because it is computed from the truth; shown here for synthetic cities only. To choose settings by
     these numbers on real people voids the promise.
@@ -40,23 +41,21 @@ def evaluation_metrics(
     released = series.matrix(density, ids, "count").astype(np.float64)
     city = cells_from(cells)
     mre, pc = mre_per_cell(truth, released), pearson_per_row(truth, released)
-    by_hour = mre_per_hour(truth, released)
-    emd = emd_per_hour(truth, released, city.centroids)
+    errors, emd = mre_per_hour(truth, released), emd_per_hour(truth, released, city.centroids)
+    daily = {"mre": by_hour_of_day(errors), "emd": by_hour_of_day(emd)}
     pictures = {
-        "over_the_week": png(errors_over_week({"release": by_hour}, {"release": emd})),
+        "over_the_week": png(errors_over_week({"release": errors}, {"release": emd})),
+        "over_the_day": png(errors_by_hour_of_day(daily["mre"], daily["emd"])),
         "boxes": box_plots(MRE=mre, PC=pc, EMD=emd),
-        "map_of_mre": value_map(city.polygons, np.nan_to_num(mre), "relative error of each cell", "MRE"),
-        "map_of_pc": value_map(city.polygons, np.clip(pc, 0, 1), "correlation of each cell", "PC"),
+        "map_of_mre": metric_map(city.polygons, mre, "MRE", "relative error of each cell"),
+        "map_of_pc": metric_map(city.polygons, pc, "PC", "correlation of each cell"),
     }
-    facts = {
-        "mre": _mean(mre),
-        "pc": _mean(pc),
-        "emd": _mean(emd),
-    }
-    return Made(pl.DataFrame({"cell_id": ids, "mre": mre, "pc": pc}), pictures, facts)
+    facts = {name: _fact(mean_where_defined(values)) for name, values in {"mre": mre, "pc": pc, "emd": emd}.items()}
+    by_hour = {"per_hour": {"mre": errors, "emd": emd}, "by_hour_of_day": daily}
+    lists = {f"{name}_{by}": [_fact(value) for value in of[name]] for by, of in by_hour.items() for name in of}
+    return Made(pl.DataFrame({"cell_id": ids, "mre": mre, "pc": pc}), pictures, facts | lists)
 
 
-def _mean(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> float:
-    """Mean of what is defined; zero if nothing is."""
-    defined = values[np.isfinite(values)]
-    return round(float(defined.mean()), 4) if len(defined) else 0.0
+def _fact(value: float) -> float | None:
+    """A number as it is shown; none if it is undefined."""
+    return None if np.isnan(value) else round(float(value), 4)

@@ -22,8 +22,8 @@ def study_asset(study: Study[Any]) -> dg.AssetsDefinition:
         week = date.fromisoformat(context.partition_key) if study.weekly else settings.city.first_week
         outcome = conduct(study, Source(settings, store, week), study.repetitions, context.log.info)
         pictures = {name: inline_picture(picture) for name, picture in outcome.pictures.items()}
-        summary = dg.MetadataValue.md(outcome.summary)
-        return dg.MaterializeResult(metadata={"summary": summary, "folder": str(outcome.folder.name), **pictures})
+        summary, folder = dg.MetadataValue.md(outcome.summary), str(outcome.folder.relative_to(store.folder))
+        return dg.MaterializeResult(metadata={"summary": summary, "folder": folder, **pictures})
 
     return dg.asset(
         name=study.asset_name,

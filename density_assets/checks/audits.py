@@ -6,7 +6,7 @@ import dagster as dg
 import polars as pl
 
 from density_assets.attacks.promise import largest_auc
-from density_assets.checks.outcomes import Context, check, open_answer
+from density_assets.checks.outcomes import Context, check, open_answer, week_of
 from density_assets.studies.epsilon_audit import EPSILON_AUDIT, broken_promises
 from density_assets.studies.membership_audit import MEMBERSHIP_AUDIT, beyond_doubt, mean_auc
 from density_assets.studies.study import Source, Study
@@ -35,5 +35,5 @@ def membership_within_promise(context: Context) -> dg.AssetCheckResult:
 
 def _results(context: Context, audit: Study[Any]) -> pl.DataFrame:
     settings, store = context.resources.settings, context.resources.store
-    folder = Source(settings, store, settings.city.first_week).folder / audit.name
-    return pl.read_parquet(folder / "results.parquet")
+    week = week_of(context) if audit.weekly else settings.city.first_week
+    return pl.read_parquet(audit.folder(Source(settings, store, week)) / "results.parquet")

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+HOURS_OF_DAY = 24
+
 Floats = NDArray[np.float64]
 
 
@@ -31,6 +33,11 @@ def shares(counts: Floats) -> Floats:
     mass = counts.sum(axis=0)
     normalised: Floats = np.divide(counts, mass, out=np.zeros_like(counts), where=mass > 0)
     return normalised
+
+
+def by_hour_of_day(values: Floats) -> Floats:
+    """The mean of each hour of the day over the days of a week in which it is defined; nan if it never is."""
+    return np.array([mean_where_defined(values[hour::HOURS_OF_DAY]) for hour in range(HOURS_OF_DAY)])
 
 
 def mean_where_defined(values: Floats) -> float:

@@ -38,11 +38,11 @@ def mre_per_cell(true: NDArray[Any], estimate: NDArray[Any], gamma_share: float 
 
 
 def mre_per_hour(true: NDArray[Any], estimate: NDArray[Any]) -> Floats:
-    """Mean relative error of each hour over the cells that have one, with the γ of `mre_per_cell`; 0 if none has."""
+    """Mean relative error of each hour over the cells that have one, with the γ of `mre_per_cell`; nan if none has."""
     gamma = GAMMA_SHARE * np.asarray(true, np.float64).sum(axis=1, keepdims=True)
     seen = gamma[:, 0] > 0
     if not seen.any():
-        return np.zeros(np.shape(true)[1])
+        return np.full(np.shape(true)[1], np.nan)
     means: Floats = relative_errors(true[seen], estimate[seen], gamma[seen]).mean(axis=0)
     return means
 

@@ -6,7 +6,7 @@ import polars as pl
 from matplotlib import colormaps
 from matplotlib.figure import Figure
 
-from density_assets.plots.picture import INK
+from density_assets.plots.picture import INK, plain_numbers
 
 LABELS = {"mre": "MRE", "pc": "Pearson correlation", "emd": "EMD in metres", "jsd": "Jensen–Shannon divergence"}
 LABELS |= {"mae": "MAE in people", "accuracy": "share of points recovered", "error": "mean error in metres"}
@@ -50,5 +50,6 @@ def curves(
         axes.spines[["top", "right"]].set_visible(False)
         if metric in log:
             axes.set_yscale("log")
+            plain_numbers(axes.yaxis)
     panels[-1].legend(frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure

@@ -10,22 +10,38 @@ from density_assets.plots.picture import INK, png
 from density_assets.plots.rhythm import week_axis
 
 Floats = NDArray[np.float64]
+LABELS = ("relative error", "EMD in metres")
 COLOURS = ("#3b7dd8", "#e08a3c", "#3a9d5d", "#b3261e", "#7a5ba6", "#777777")
 
 
 def errors_over_week(relative_error: Mapping[str, Floats], emd: Mapping[str, Floats]) -> Figure:
-    """Relative error and EMD of each hour, one line per name, gaps where undefined (Acs & Castelluccia, Fig. 9)."""
-    figure = Figure(figsize=(7.2, 4.6), layout="constrained")
-    labels = ("relative error", "EMD in metres")
-    for axes, lines, label in zip(figure.subplots(2, 1, sharex=True), (relative_error, emd), labels, strict=True):
+    """Relative error and EMD of each hour, gaps where undefined (Acs & Castelluccia, Fig. 9).
+
+    One line per name; several are on a logarithmic scale, because schemes differ by orders of magnitude.
+    """
+    figure = Figure(figsize=(7.2, 4.9), layout="constrained")
+    panels = figure.subplots(2, 1, sharex=True)
+    several = len(relative_error) > 1
+    for axes, lines, label in zip(panels, (relative_error, emd), LABELS, strict=True):
         for colour, (name, values) in zip(COLOURS, lines.items(), strict=False):
             axes.plot(values, color=colour, linewidth=1.2, label=name)
         axes.set_ylabel(label, fontsize=8, color=INK)
-        week_axis(axes)
-        if len(lines) > 1:
-            top = 3 * min(np.nanquantile(values, 0.9) for values in lines.values())
-            axes.set_ylim(0, max(top, max(np.nanmedian(values) for values in lines.values())))
-            axes.legend(framealpha=0.9, edgecolor="none", fontsize=7, ncols=2, loc="upper right")
+        week_axis(axes, log=several)
+    if several:
+        handles, names = panels[0].get_legend_handles_labels()
+        figure.legend(handles, names, frameon=False, fontsize=7, ncols=3, loc="outside upper center")
+    return figure
+
+
+def errors_by_hour_of_day(relative_error: Floats, emd: Floats) -> Figure:
+    """Relative error and EMD of each hour of the day, gaps where undefined."""
+    figure = Figure(figsize=(7.2, 2.6), layout="constrained")
+    for axes, values, label in zip(figure.subplots(1, 2), (relative_error, emd), LABELS, strict=True):
+        axes.bar(np.arange(len(values)), values, color=COLOURS[0])
+        axes.set_xticks(np.arange(0, len(values), 4))
+        axes.set_xlabel("hour of the day", fontsize=8, color=INK)
+        axes.set_ylabel(label, fontsize=8, color=INK)
+        axes.spines[["top", "right"]].set_visible(False)
     return figure
 
 
@@ -49,8 +65,12 @@ def boxes_over(metrics: Mapping[str, Mapping[str, Mapping[float, Floats]]]) -> F
     for row, (metric, of) in zip(grid, metrics.items(), strict=True):
         for axes, name in zip(row, schemes, strict=True):
             epsilons = sorted(of[name])
-            values = [of[name][epsilon][np.isfinite(of[name][epsilon])] for epsilon in epsilons]
-            axes.boxplot(values, tick_labels=[f"{e:g}" for e in epsilons], medianprops={"color": "#b3261e"}, sym="")
+            axes.boxplot(
+                [of[name][epsilon] for epsilon in epsilons],
+                tick_labels=[f"{epsilon:g}" for epsilon in epsilons],
+                medianprops={"color": "#b3261e"},
+                flierprops={"marker": ".", "markersize": 1, "alpha": 0.3, "rasterized": True},
+            )
             axes.set_title(name, fontsize=9, color=INK, loc="left")
             axes.grid(axis="y", alpha=0.3)
             axes.spines[["top", "right"]].set_visible(False)

@@ -1,10 +1,12 @@
 """Maps of cells as PNG: outlines, values by colour, and the cover."""
 
 from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 import numpy as np
 import shapely
+from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
 from matplotlib.colors import LogNorm, Normalize
@@ -12,8 +14,9 @@ from matplotlib.figure import Figure
 from matplotlib.path import Path
 from numpy.typing import NDArray
 
-from density_assets.plots.picture import INK, png
+from density_assets.plots.picture import INK, plain_numbers, png
 
+UNDEFINED = "#d9d9d9"
 TOWER_COLOUR, CELL_COLOUR = "#e08a3c", "#3b7dd8"
 SCALE_BAR_M = 2_000
 
@@ -39,23 +42,46 @@ def value_map(polygons: NDArray[np.object_], values: NDArray[np.float64], title:
     return _finished(figure, axes, polygons)
 
 
-def map_grid(polygons: NDArray[np.object_], maps: Mapping[str, NDArray[np.float64]]) -> Figure:
-    """Several maps in two columns, each column on one scale: errors left, correlations right (Fig. 11)."""
-    rows = (len(maps) + 1) // 2
-    figure = Figure(figsize=(8.4, 2.9 * rows), layout="constrained")
-    grid = figure.subplots(rows, 2, squeeze=False)
-    for position, (title, values) in enumerate(maps.items()):
-        axes, column = grid[position // 2, position % 2], list(maps.values())[position % 2 :: 2]
-        low, high = np.nanquantile(np.concatenate(column), (0.01, 0.99))
+def metric_map(polygons: NDArray[np.object_], values: NDArray[np.float64], metric: str, title: str) -> bytes:
+    """Cells coloured by their MRE or PC."""
+    figure, axes = _map(title)
+    shapes = _shapes(polygons, edgecolor="white", linewidth=0.15)
+    shapes.set(array=values, **_judged(metric, values))
+    axes.add_collection(shapes)
+    _legend(figure, axes, shapes, metric)
+    return _finished(figure, axes, polygons)
+
+
+def metric_maps(polygons: NDArray[np.object_], maps: Mapping[str, Mapping[str, NDArray[np.float64]]]) -> Figure:
+    """A row of maps for each name, a column for each metric; a column has one scale (Fig. 11)."""
+    metrics = list(next(iter(maps.values())))
+    colours = {metric: _judged(metric, np.concatenate([of[metric] for of in maps.values()])) for metric in metrics}
+    figure = Figure(figsize=(4.2 * len(metrics), 2.9 * len(maps)), layout="constrained")
+    grid = figure.subplots(len(maps), len(metrics), squeeze=False)
+    for (name, metric), axes in zip(product(maps, metrics), grid.flat, strict=True):
         shapes = _shapes(polygons, edgecolor="white", linewidth=0.1)
-        shapes.set(array=values, norm=Normalize(low, high), cmap="viridis_r" if position % 2 == 0 else "viridis")
+        shapes.set(array=maps[name][metric], **colours[metric])
         axes.add_collection(shapes)
         axes.autoscale_view()
-        axes.set_aspect("equal")
-        axes.axis("off")
-        axes.set_title(title, fontsize=9, color=INK, loc="left")
-        figure.colorbar(shapes, ax=axes, shrink=0.8)
+        _bare(axes, f"{name}: {metric}")
+        _legend(figure, axes, shapes)
     return figure
+
+
+def _judged(metric: str, values: NDArray[np.float64]) -> dict[str, Any]:
+    """Yellow is good and grey undefined: errors on a logarithmic scale, correlations from 0 to 1."""
+    if metric == "PC":
+        return {"norm": Normalize(0, 1, clip=True), "cmap": colormaps["viridis"].with_extremes(bad=UNDEFINED)}
+    seen = values[values > 0]  # false for nan
+    low, high = np.quantile(seen, (0.01, 0.99)) if len(seen) else (0.1, 1.0)
+    norm = LogNorm(low, max(high, 1.01 * low), clip=True)
+    return {"norm": norm, "cmap": colormaps["viridis_r"].with_extremes(bad=UNDEFINED)}
+
+
+def _legend(figure: Figure, axes: Axes, shapes: PathCollection, label: str = "") -> None:
+    bar = figure.colorbar(shapes, ax=axes, label=label, shrink=0.8)
+    if isinstance(shapes.norm, LogNorm):
+        plain_numbers(bar.ax.yaxis)
 
 
 def cover_map(towers: NDArray[np.object_], cells: NDArray[np.object_], title: str) -> bytes:
@@ -72,10 +98,14 @@ def cover_map(towers: NDArray[np.object_], cells: NDArray[np.object_], title: st
 def _map(title: str) -> tuple[Figure, Axes]:
     figure = Figure(figsize=(6.4, 4.4), layout="constrained")
     axes = figure.add_subplot()
+    _bare(axes, title)
+    return figure, axes
+
+
+def _bare(axes: Axes, title: str) -> None:
     axes.set_title(title, fontsize=10, color=INK, loc="left")
     axes.set_aspect("equal")
     axes.axis("off")
-    return figure, axes
 
 
 def _finished(figure: Figure, axes: Axes, polygons: NDArray[np.object_]) -> bytes:

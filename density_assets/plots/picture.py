@@ -1,10 +1,19 @@
-"""What all pictures share: one ink, one way to become bytes."""
+"""What all pictures share: one ink, one way to write numbers of many sizes, one way to become bytes."""
 
 import io
 
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator
 
 INK = "#22303c"
+
+
+def plain_numbers(axis: Axis) -> None:
+    """Label a logarithmic axis with numbers as people write them."""
+    axis.set_minor_locator(LogLocator(subs=(2, 3, 5, 7)))
+    axis.set_major_formatter("{x:,.10g}")
+    axis.set_minor_formatter("{x:,.10g}")
 
 
 def png(figure: Figure) -> bytes:

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from density_assets.calendar import HOURS
-from density_assets.plots.picture import INK, png
+from density_assets.plots.picture import INK, plain_numbers, png
 
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
@@ -44,10 +44,14 @@ def series_panels(
     return figure
 
 
-def week_axis(axes: Axes) -> None:
-    """Hours of a week, ticked by day, from zero up."""
+def week_axis(axes: Axes, *, log: bool = False) -> None:
+    """Hours of a week, ticked by day; values from zero up, or on a logarithmic scale."""
     axes.set_xticks(np.arange(0, HOURS, 24), DAYS, ha="left")
     axes.set_xlim(0, HOURS - 1)
-    axes.set_ylim(bottom=0)
+    if log:
+        axes.set_yscale("log")
+        plain_numbers(axes.yaxis)
+    else:
+        axes.set_ylim(bottom=0)
     axes.grid(axis="x", alpha=0.4)
     axes.spines[["top", "right"]].set_visible(False)

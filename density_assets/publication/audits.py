@@ -30,5 +30,6 @@ def audits(studies: Path, allowed: Iterable[str]) -> list[Audit]:
 
 
 def _summary(folder: Path) -> str | None:
-    file = folder / "summary.md"
-    return file.read_text(encoding="utf-8") if file.exists() else None
+    """Of an audit that is run for weeks, the newest."""
+    found = [*folder.glob("summary.md"), *sorted(folder.glob("*/summary.md"))]
+    return found[-1].read_text(encoding="utf-8") if found else None

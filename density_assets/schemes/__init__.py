@@ -14,7 +14,7 @@ SCHEMES: dict[str, Scheme] = {
         Fourier("fpa", "cover", gaussian=False, selects=False),
         Fourier("efpa", "cover", gaussian=False),
         Fourier("efpag", "cover", gaussian=True),
-        Fourier("efpag_iris", "cells", gaussian=True, improvable=False),
+        Fourier("efpag_iris", "cells", gaussian=True, improvable=False, smooths=True),
         LowRank(),
         Direct(),
         Threshold(),

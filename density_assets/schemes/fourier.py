@@ -9,7 +9,8 @@ the noise of what is kept:
     u(k) = sqrt(Σ_{i>k} F_i²) + noise(k)
 
 Laplace noise (fpa, efpa) or Gaussian (efpag). The series of a place is its cluster's shape, scaled to its own noisy
-total. `improved` takes totals from one sampled visit per user and smooths the nights (§5.4).
+total. `improved` takes totals from one sampled visit per user and smooths the nights (§5.4). The chapter's scheme on
+cells smooths them always (Acs et al. 2018, Alg. 1, line 4).
 """
 
 from collections.abc import Mapping
@@ -59,6 +60,7 @@ class Fourier:
     gaussian: bool
     selects: bool = True
     improvable: bool = True
+    smooths: bool = False  # nights, whether improved or not
     default_split: float = 0.1
     clustered: bool = True
     version: int = 1
@@ -198,11 +200,11 @@ class Fourier:
     def estimate(
         self, settings: Settings, plan: Plan, totals: Values, labels: NDArray[np.int64], drawn: Values, places: Places
     ) -> Estimate:
-        """Each place gets its cluster's shape and its own total; nights are smoothed when improved."""
+        """Each place gets its cluster's shape and its own total; nights are smoothed when improved, or always."""
         of_place = self.place_totals(totals, places)
         scaled = scale_back(drawn["series"], labels, of_place)
         error = self._standard_error(plan, drawn, labels, scaled, of_place)
-        series = smooth_nights(scaled) if self.improved(settings) else scaled
+        series = smooth_nights(scaled) if self.smooths or self.improved(settings) else scaled
         return Estimate(series, mapped_error(places.to_cells(self.places), error))
 
     @staticmethod

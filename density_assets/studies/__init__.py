@@ -3,9 +3,10 @@
 from typing import Any
 
 from density_assets.studies.cell_series import CELL_SERIES
+from density_assets.studies.cells import CELLS_STUDY, CHAPTER_STUDY
 from density_assets.studies.defenses import DEFENSE_TABLES
 from density_assets.studies.epsilon_audit import EPSILON_AUDIT
-from density_assets.studies.errors import CELLS_STUDY, CHAPTER_STUDY, HOURS_STUDY
+from density_assets.studies.hours import HOURS_STUDY
 from density_assets.studies.hybrid import HYBRID_EPSILON, HYBRID_THRESHOLD
 from density_assets.studies.membership import MEMBERSHIP
 from density_assets.studies.membership_audit import MEMBERSHIP_AUDIT

@@ -8,9 +8,8 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator
 
-from density_assets.metrics.aggregate_error import mae, mre_of_stamps
+from density_assets.metrics.relative_error import mae_chen, mre_chen
 from density_assets.moving.daily import NAMES as SCHEMES
 from density_assets.moving.daily import release
 from density_assets.plots.curves import curves
@@ -37,7 +36,7 @@ def once(streams: Streams, point: Row, seed: int) -> list[Row]:
     day = release(point["scheme"], streams.past, streams.today, recipe(streams.past, point), SimulatedNoise(seed))
     made = {"as drawn": day.released, "consistent": consistent(day.released, np.random.default_rng(seed)).astype(float)}
     return [
-        {"counts": counts, "mae": mae(streams.today, values), "mre": mre_of_stamps(streams.today, values)}
+        {"counts": counts, "mae": mae_chen(streams.today, values), "mre": mre_chen(streams.today, values)}
         for counts, values in made.items()
     ]
 
@@ -59,7 +58,7 @@ def epsilon_figures(streams: Streams, results: pl.DataFrame) -> dict[str, Figure
 def _figure(results: pl.DataFrame, over: str, over_label: str, calibration: str, counts: str) -> Figure:
     part = averaged(results.filter(calibration=calibration, counts=counts), ["scheme", over], METRICS)
     lines = part.with_columns(line=pl.col("scheme").replace(NAMES))
-    figure = _readable(curves(lines, over, METRICS, "line", over_label=over_label, log=METRICS))
+    figure = curves(lines, over, METRICS, "line", over_label=over_label, log=METRICS)
     if over == "factor":
         for axes in figure.axes:
             axes.set_xscale("log", base=2)
@@ -71,16 +70,7 @@ def _consistency(results: pl.DataFrame) -> Figure:
     chosen = results.filter(pl.col("scheme").is_in(["direct", "static_hybrid"]), calibration="sound")
     part = averaged(chosen, ["scheme", "counts", "epsilon"], METRICS)
     lines = part.with_columns(line=pl.col("scheme").replace(NAMES) + ", " + pl.col("counts"))
-    return _readable(curves(lines, "epsilon", METRICS, "line", log=METRICS))
-
-
-def _readable(figure: Figure) -> Figure:
-    """Ticks in plain numbers."""
-    for axes in figure.axes:
-        axes.yaxis.set_minor_locator(LogLocator(subs=(2, 5)))
-        axes.yaxis.set_major_formatter("{x:,.0f}")
-        axes.yaxis.set_minor_formatter("{x:,.0f}")
-    return figure
+    return curves(lines, "epsilon", METRICS, "line", log=METRICS)
 
 
 def threshold_summary(results: pl.DataFrame) -> str:

@@ -11,6 +11,7 @@ from density_assets.cities.tables import cells_from
 from density_assets.errors import BadInput
 from density_assets.geometry.places import Places
 from density_assets.schemes.scheme import Counts, Scheme
+from density_assets.settings import Settings
 from density_assets.studies.study import Source
 from resources.geography import read_places
 
@@ -30,10 +31,12 @@ TABLES = (
 class Week:
     """A week's counts before and after truncation, and the public geography they lie on.
 
+    settings: those the week was made under; a point of a grid may name others.
     truth: original visits per cell and hour, which every metric compares with.
     tower_totals: original visits of each tower.
     """
 
+    settings: Settings
     places: Places
     centroids: NDArray[np.float64]
     truncated: NDArray[np.float64]
@@ -65,6 +68,7 @@ def load_week(source: Source) -> Week:
     counted = store.read_week("tower_series", week)
     original = series.matrix(counted, towers["tower_id"], "original").astype(np.float64)
     return Week(
+        settings=settings,
         places=places,
         centroids=cells_from(cells).centroids,
         truncated=series.matrix(counted, towers["tower_id"], "truncated").astype(np.float64),
@@ -73,4 +77,13 @@ def load_week(source: Source) -> Week:
         visit_total=store.read_week("visit_total", week)["visits"].item(),
         truth=places.to_cells("towers") @ original,
         tower_totals=original.sum(axis=1),
+    )
+
+
+def bounds(week: Week) -> str:
+    """The settings that bound what one user adds, as a line above a summary."""
+    privacy, scheme = week.settings.privacy, week.settings.scheme
+    return (
+        f"Unless a table says otherwise: delta {privacy.delta:g}, l = {privacy.visits_per_user} visits kept per user, "
+        f"{privacy.visits_clamp} counted in the number of visits, weights for {scheme.weight_l}."
     )

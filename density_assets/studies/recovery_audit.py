@@ -25,7 +25,7 @@ from density_assets.plots.picture import INK
 from density_assets.postprocess.consistency import scaled_to
 from density_assets.privacy.sensitivity import WEIGHT_UNIT
 from density_assets.schemes import SCHEMES
-from density_assets.settings import PrivacySettings, SchemeSettings
+from density_assets.settings import Settings
 from density_assets.studies.density import released
 from density_assets.studies.inputs import Week
 from density_assets.studies.study import Row, Source, Study, averaged
@@ -71,11 +71,12 @@ def population(people: int, cells: int, towers: int) -> Population:
 
 def _counted(at: NDArray[np.int64], places: Places, centroids: NDArray[np.float64], towers: int) -> Week:
     """Truncated, weighted and sampled visits of people who are seen every hour."""
-    random, (people, hours) = np.random.default_rng(SEED), at.shape
+    random, (people, hours), settings = np.random.default_rng(SEED), at.shape, Settings()
     original = histograms(at, towers).T
-    kept = random.permuted(np.arange(hours)[None, :].repeat(people, axis=0), axis=1) < PrivacySettings().visits_per_user
-    weight = min(1.0, np.sqrt(SchemeSettings().weight_l / hours))
+    kept = random.permuted(np.arange(hours)[None, :].repeat(people, axis=0), axis=1) < settings.privacy.visits_per_user
+    weight = min(1.0, np.sqrt(settings.scheme.weight_l / hours))
     return Week(
+        settings=settings,
         places=places,
         centroids=centroids,
         truncated=histograms(np.where(kept, at, -1), towers).T,

@@ -7,6 +7,7 @@ computed is kept beside the study, so going on with it does not count again.
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,8 +16,9 @@ from numpy.typing import NDArray
 from density_assets.calendar import HOURS
 from density_assets.series import vector
 from density_assets.studies.inputs import Week, load_week
-from density_assets.studies.study import Source
-from resources.engine import SqlEngine
+from density_assets.studies.study import Source, hashed
+from resources.engine import SqlEngine, used
+from resources.models import Model, model
 from resources.parameters import model_parameters
 
 SAMPLES = 3
@@ -53,21 +55,28 @@ def load_samples(source: Source, caps: Iterable[int]) -> SampledWeek:
 
 
 def _kept(source: Source, name: str, cap: int, sample: int) -> pl.DataFrame:
-    file = source.folder / "samples" / f"{source.identity(weekly=True)}_{name}_{cap}_{sample}.parquet"
+    parameters = model_parameters(source.settings, source.store, source.week, sample) | {"visits_per_user": cap}
+    file = source.folder / "samples" / f"{name}_{_identity(source, model(name), parameters)}.parquet"
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
         partial = file.with_suffix(".partial")
-        _counted(source, name, cap, sample).write_parquet(partial)
+        _counted(source, name, parameters, f"at most {cap} visits, sample {sample + 1} of {SAMPLES}").write_parquet(
+            partial
+        )
         partial.replace(file)
     return pl.read_parquet(file)
 
 
-def _counted(source: Source, name: str, cap: int, sample: int) -> pl.DataFrame:
+def _identity(source: Source, wanted: Model, parameters: dict[str, Any]) -> str:
+    """Changes with whatever a sample is made from: the SQL, what it is given, and what it reads."""
+    return hashed([wanted.sql, used(wanted, parameters), [source.fingerprint(table) for table in wanted.reads]])
+
+
+def _counted(source: Source, name: str, parameters: dict[str, Any], what: str) -> pl.DataFrame:
     engine = SqlEngine(source.store, source.settings.engine)
-    parameters = model_parameters(source.settings, source.store, source.week, sample) | {"visits_per_user": cap}
 
     def report(line: str) -> None:
-        source.report(f"at most {cap} visits, sample {sample + 1} of {SAMPLES}: {line}")
+        source.report(f"{what}: {line}")
 
     return engine.counted(name, source.week, parameters, report, by=("tower_id", "hour"))
 

@@ -1,16 +1,20 @@
-"""The results page: every study's summary and figures, one after another, as Markdown beside its pictures."""
+"""The results page: summaries and figures of studies, one after another, as Markdown beside their pictures."""
 
 from collections.abc import Iterable
 from pathlib import Path
 
 from density_assets.errors import BadInput, nearest
 from density_assets.studies import STUDIES
+from density_assets.studies.density import EMD_HOURS
 from density_assets.studies.study import Outcome, Source, conduct
 
 
 def write_results(source: Source, names: Iterable[str], repetitions: int | None, page: Path) -> None:
-    """Conduct studies (finished repetitions are kept) and write one page; it appears whole or not at all."""
-    chosen = list(names) or [name for name, study in STUDIES.items() if study.kind == "study"]
+    """Conduct studies (finished repetitions are kept) and write one page; it appears whole or not at all.
+
+    names: by default the studies of releases of the city's week; the others bring people of their own.
+    """
+    chosen = list(names) or [name for name, study in STUDIES.items() if study.tables]
     for name in chosen:
         if name not in STUDIES:
             raise BadInput(f"a study must be one of {', '.join(STUDIES)}; got {name!r}{nearest(name, STUDIES)}")
@@ -38,12 +42,12 @@ def _head(source: Source, names: list[str]) -> str:
     return (
         f"# Results: {city.name}\n\n"
         f"Written by `make results`, which runs the studies below and keeps what is finished. {city.simulated_users:,} "
-        "simulated people; seeded noise, mean ± standard deviation over repetitions; delta 2e-6, l = 30 and all other "
-        "settings as by default unless a table says otherwise. MRE and PC are those of Acs & Castelluccia (2014), "
-        "against the original series of the cells; EMD in tables is over 14 hours, 03:00 and 15:00 of every day. `−`: "
-        "without the improvements of §5.4. `published` reproduces the papers' constants, `sound` is what may be "
-        "released. What follows from the numbers, and where they differ from the papers, is said in "
-        "[findings.md](findings.md).\n\n"
+        "simulated people; seeded noise, mean ± standard deviation over repetitions; settings that no line names are "
+        "the city's. MRE and PC are those of Acs & Castelluccia (2014), against the original series of the cells. EMD "
+        f"is the mean over {len(EMD_HOURS)} hours, every seventh of the week and so each hour of the day once; over "
+        "all 168 where it is shown hour by hour. `−`: without the improvements of §5.4. `published` reproduces the "
+        "papers' constants, `sound` is what may be released. What follows from the numbers, and where they differ from "
+        "the papers, is said in [findings.md](findings.md).\n\n"
         + "\n".join(f"- [{STUDIES[name].title}](#{_anchor(STUDIES[name].title)})" for name in names)
         + "\n"
     )

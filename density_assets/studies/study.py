@@ -24,12 +24,16 @@ import threadpoolctl
 from matplotlib.figure import Figure
 
 from density_assets.plots.picture import png
+from density_assets.schemes import SCHEMES
 from density_assets.settings import Settings
-from resources.store import Store
+from resources.store import Store, fingerprint, write_durably
 
 Row = dict[str, Any]  # plain JSON values
 Inputs = TypeVar("Inputs")
 Report = Callable[[str], None]
+
+TABLES_OF = {"cover_graph": "cover"}  # of assets whose table has another name
+BUDGET = {"budget_epsilon", "budget_delta"}  # bounds releases, not what one draws
 
 
 @dataclass(frozen=True)
@@ -51,19 +55,19 @@ class Source:
         """Where studies of this city leave what they find; traces a person brings stay confidential."""
         return (self.store.folder if self.data is None else self.store.confidential) / "studies"
 
-    def identity(self, weekly: bool) -> str:
-        """Changes with whatever the inputs are made from."""
-        made_from: dict[str, Any] = {}
-        if weekly:
-            made_from |= {"week": str(self.week), "city": self.settings.city.model_dump(mode="json")}
-            made_from |= {"privacy": self.settings.privacy.model_dump(exclude={"budget_epsilon", "budget_delta"})}
-            made_from |= {"scheme": self.settings.scheme.model_dump()}
-        if self.data is not None:
-            files = sorted(
-                self.data.rglob("*") if self.data.is_dir() else [self.data, *self.data.parent.glob("traces.toml")]
-            )
-            made_from |= {"data": [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files]}
-        return _hash(made_from)
+    def fingerprint(self, asset: str) -> str:
+        """Changes with the content of an asset's table: of this week, or of the public one."""
+        table = TABLES_OF.get(asset, asset)
+        if self.store.week_file(table, self.week).exists():
+            return self.store.week_fingerprint(table, self.week)
+        return fingerprint(self.store.read_public(table))
+
+    def traces(self) -> list[tuple[str, int, int]]:
+        """The files of traces a person names, and the recipe beside them, as they are now."""
+        if self.data is None:
+            return []
+        files = self.data.rglob("*") if self.data.is_dir() else [self.data, *self.data.parent.glob("traces.toml")]
+        return [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in sorted(files)]
 
 
 @dataclass(frozen=True)
@@ -85,8 +89,10 @@ class Study(Generic[Inputs]):
     once: one repetition of a point with a seed; its results, as one row or many, without the point's own columns.
     figures: pictures of all results, by name.
     summary: Markdown, beside the published numbers.
+    about: what the inputs were made under, in a line above the summary.
     weekly: whether it works on a materialised week of the city, rather than on people of its own.
     tables: the assets a weekly study reads.
+    chooses: settings that a weekly study does not take from the city.
     version: changes when the numbers a repetition yields change; kept repetitions of other versions are left aside.
     kind: a study asks how good a release is, an audit whether the promise is kept.
     """
@@ -98,10 +104,12 @@ class Study(Generic[Inputs]):
     once: Callable[[Inputs, Row, int], list[Row]]
     figures: Callable[[Inputs, pl.DataFrame], Mapping[str, Figure]]
     summary: Callable[[pl.DataFrame], str]
+    about: Callable[[Inputs], str] = lambda _: ""
     repetitions: int = 20
     weekly: bool = False
     version: int = 1
     tables: tuple[str, ...] = ()
+    chooses: frozenset[str] = frozenset()
     kind: Literal["study", "audit"] = "study"
 
     @property
@@ -109,22 +117,41 @@ class Study(Generic[Inputs]):
         """Audits are named for what they are, studies say that they are studies."""
         return self.name if self.kind == "audit" else f"study_{self.name}"
 
+    def folder(self, source: Source) -> Path:
+        """Where it leaves what it finds: each week of a weekly study has a folder of its own."""
+        folder = source.folder / self.name
+        return folder / str(source.week) if self.weekly else folder
+
+    def identity(self, source: Source) -> str:
+        """Changes with whatever a repetition is made from: contents that are read, settings, and schemes' draws."""
+        settings = source.settings
+        schemes = {str(point["scheme"]) for point in self.grid if "scheme" in point} & SCHEMES.keys()
+        if self.weekly and "name" not in self.chooses:
+            schemes |= {settings.scheme.name}
+        made_from: Row = {"schemes": {name: SCHEMES[name].version for name in schemes}, "data": source.traces()}
+        if self.weekly:
+            made_from |= {"week": str(source.week), "tables": {name: source.fingerprint(name) for name in self.tables}}
+            made_from |= {"privacy": settings.privacy.model_dump(exclude=BUDGET | self.chooses)}
+            made_from |= {"scheme": settings.scheme.model_dump(exclude=set(self.chooses))}
+        return hashed(made_from)
+
 
 def conduct(study: Study[Any], source: Source, repetitions: int, report: Report) -> Outcome:
     """Run a study and put table, figures (PNG and SVG) and summary beside each other in its folder."""
-    folder = source.folder / study.name
+    folder = study.folder(source)
     folder.mkdir(parents=True, exist_ok=True)
     inputs = study.load(replace(source, report=report))
-    book = folder / f"repetitions_{study.version}_{source.identity(study.weekly)}.jsonl"
+    book = folder / f"repetitions_{study.version}_{study.identity(source)}.jsonl"
     results = run(study, inputs, book, repetitions, report)
-    pictures = {}
-    for name, figure in study.figures(inputs, results).items():
-        pictures[name] = png(figure)
-        (folder / f"{name}.png").write_bytes(pictures[name])
-        (folder / f"{name}.svg").write_bytes(_svg(figure))
-    results.write_parquet(folder / "results.parquet")
-    summary = f"## {study.title}\n\n{study.summary(results)}\n"
-    (folder / "summary.md").write_text(summary, encoding="utf-8")
+    figures = study.figures(inputs, results)
+    pictures = {name: png(figure) for name, figure in figures.items()}
+    paragraphs = (f"## {study.title}", study.about(inputs), study.summary(results))
+    summary = "\n\n".join(filter(None, paragraphs)) + "\n"
+    files = {f"{name}.png": picture for name, picture in pictures.items()}
+    files |= {f"{name}.svg": _svg(figure) for name, figure in figures.items()}
+    files |= {"results.parquet": _parquet(results), "summary.md": summary.encode()}
+    for name, content in files.items():
+        write_durably(folder / name, content)
     return Outcome(folder, summary, pictures, results)
 
 
@@ -158,12 +185,13 @@ def _progress(name: str, done: int, total: int) -> str:
     return f"{name} [{'█' * full}{'·' * (24 - full)}] {done} of {total}"
 
 
-def _hash(value: Any) -> str:
+def hashed(value: Any) -> str:
+    """A short name for a JSON value."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _key(point: Row, seed: int) -> str:
-    return _hash([point, seed])
+    return hashed([point, seed])
 
 
 def _kept(book: Path) -> Iterator[tuple[str, list[Row]]]:
@@ -188,6 +216,8 @@ def _worked(study: Study[Any], inputs: Any, todo: list[tuple[Row, int]]) -> Iter
     if workers:
         with multiprocessing.get_context("fork").Pool(workers) as pool:
             yield from pool.imap_unordered(_one, todo)
+            pool.close()  # workers end by themselves: a signal could be taken for an interrupt of the run
+            pool.join()
 
 
 def _one(task: tuple[Row, int]) -> tuple[str, list[Row]]:
@@ -200,4 +230,10 @@ def _one(task: tuple[Row, int]) -> tuple[str, list[Row]]:
 def _svg(figure: Figure) -> bytes:
     buffer = io.BytesIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    return buffer.getvalue()
+
+
+def _parquet(results: pl.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    results.write_parquet(buffer)
     return buffer.getvalue()

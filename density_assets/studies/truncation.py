@@ -5,8 +5,8 @@ from itertools import product
 import polars as pl
 
 from density_assets.plots.curves import curves
-from density_assets.studies.density import label, released, score
-from density_assets.studies.inputs import TABLES
+from density_assets.studies.density import CHOSEN, label, released, score
+from density_assets.studies.inputs import TABLES, bounds
 from density_assets.studies.resampling import SampledWeek, load_samples
 from density_assets.studies.study import Row, Source, Study, averaged
 from density_assets.studies.tables import figure_cell, markdown
@@ -70,7 +70,7 @@ def improvement_summary(results: pl.DataFrame) -> str:
         return float(results.filter(**where)[metric].mean())  # type: ignore[arg-type]  # numbers, not dates
 
     def gain(metric: str, better: dict[str, object], worse: dict[str, object]) -> str:
-        return f"{mean(metric, **better) - mean(metric, **worse):+.3f}"
+        return f"{mean(metric, **better) - mean(metric, **worse):+.3f}".replace("-", "−")
 
     efpag, efpa = {"scheme": "efpag", "improved": True}, {"scheme": "efpa", "improved": True}
     plain = {"scheme": "efpag", "improved": False}
@@ -96,8 +96,10 @@ CAPS = Study(
     once=once,
     figures=lambda _, results: {"caps": curves(_lines(results), "epsilon", METRICS, "line", log=("mre",))},
     summary=cap_summary,
+    about=lambda inputs: bounds(inputs.week),
     weekly=True,
     tables=READS,
+    chooses=CHOSEN,
 )
 IMPROVEMENTS = Study(
     name="improvements",
@@ -107,6 +109,8 @@ IMPROVEMENTS = Study(
     once=once,
     figures=lambda _, results: {"improvements": curves(_lines(results), "epsilon", METRICS, "line")},
     summary=improvement_summary,
+    about=lambda inputs: bounds(inputs.week),
     weekly=True,
     tables=READS,
+    chooses=CHOSEN,
 )

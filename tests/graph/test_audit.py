@@ -155,7 +155,7 @@ def test_the_page_of_real_people_names_nothing_of_theirs(town, tmp_path, monkeyp
     own = replace(SCHEME_TABLE, name="epsilon_audit", weekly=True, tables=())
     of_the_week = replace(SCHEME_TABLE, name="membership_audit", weekly=True)
     monkeypatch.setattr(audit, "STUDIES", {study.name: study for study in (own, of_the_week)})
-    for name, summary in {"epsilon_audit": "at least 0.12", "membership_audit": "advantage 0.77"}.items():
+    for name, summary in {"epsilon_audit": "at least 0.12", "membership_audit/2007-09-10": "advantage 0.77"}.items():
         folder = tmp_path / "home/town/studies" / name
         folder.mkdir(parents=True)
         (folder / "summary.md").write_text(summary)

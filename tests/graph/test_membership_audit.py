@@ -7,10 +7,28 @@ import pytest
 from density_assets.attacks.promise import largest_auc
 from density_assets.checks.audits import membership_within_promise
 from density_assets.definitions import build_definitions
+from density_assets.partitions import WEEKS
 from density_assets.settings import Settings
 from resources.store import Store
 
 ALLOWED = largest_auc(0.3, 2e-6)
+
+
+def checked(store: Store, week: str, scores: list[float]) -> dg.AssetCheckEvaluation:
+    """The outcome of the check in a run of one week, on results as the audit leaves them."""
+
+    @dg.asset(name="membership_audit", partitions_def=WEEKS)
+    def audit() -> None:
+        folder = store.folder / "studies" / "membership_audit" / week
+        folder.mkdir(parents=True)
+        released = {"configured": [True] * len(scores), "auc": [0.4] * len(scores), "matched": scores}
+        others = {"configured": [False] * 2, "auc": [1.0] * 2, "matched": [1.0] * 2}  # raw counts, another scheme
+        pl.concat([pl.DataFrame(others), pl.DataFrame(released)]).write_parquet(folder / "results.parquet")
+
+    resources = {"settings": Settings(), "store": store}
+    result = dg.materialize([audit, membership_within_promise], partition_key=week, resources=resources)
+    (evaluation,) = result.get_asset_check_evaluations()
+    return evaluation
 
 
 @pytest.mark.parametrize(
@@ -23,19 +41,19 @@ ALLOWED = largest_auc(0.3, 2e-6)
     ],
 )
 def test_a_mean_above_what_the_promise_allows_warns_unless_chance_explains_it(tmp_path, scores, passes):
-    store = Store(tmp_path, "embedded")
-    folder = store.folder / "studies" / "membership_audit"
-    folder.mkdir(parents=True)
-    released = {"configured": [True] * len(scores), "auc": [0.4] * len(scores), "matched": scores}
-    others = {"configured": [False] * 2, "auc": [1.0] * 2, "matched": [1.0] * 2}  # raw counts, another scheme
-    pl.concat([pl.DataFrame(others), pl.DataFrame(released)]).write_parquet(folder / "results.parquet")
-    context = dg.build_asset_check_context(resources={"settings": Settings(), "store": store})
-    result = membership_within_promise(context)
+    result = checked(Store(tmp_path, "embedded"), "2007-09-10", scores)
     assert result.passed == passes
     assert result.severity == dg.AssetCheckSeverity.WARN
     assert result.metadata["largest_auc"].value == pytest.approx(ALLOWED)
     assert result.metadata["standard_error"].value == pytest.approx(pl.Series(scores).std() / len(scores) ** 0.5)
     assert passes or f"allow {ALLOWED:.3f}" in result.description
+
+
+def test_each_week_is_judged_by_its_own_audit(tmp_path):
+    store = Store(tmp_path, "embedded")
+    above = checked(store, "2007-09-10", [ALLOWED + 0.01] * 2)
+    within = checked(store, "2007-09-17", [ALLOWED - 0.01] * 2)
+    assert (above.passed, within.passed) == (False, True)
 
 
 def test_the_audit_and_its_check_are_part_of_the_graph_but_not_of_a_release(tmp_path):

@@ -244,5 +244,6 @@ def test_the_audit_would_notice_missing_noise(tmp_path, monkeypatch):
 def test_kept_results_depend_on_the_promise(tmp_path):
     store, week = Store(tmp_path, "embedded"), date(2007, 9, 10)
     one, other = (Source(Settings(privacy=PrivacySettings(epsilon=e)), store, week) for e in (0.3, 1.0))
-    assert one.identity(weekly=True) != other.identity(weekly=True)
-    assert one.identity(weekly=False) == other.identity(weekly=False)
+    audit, own = STUDIES["membership_audit"], STUDIES["epsilon_audit"]
+    assert audit.identity(one) != audit.identity(other)
+    assert own.identity(one) == own.identity(other)

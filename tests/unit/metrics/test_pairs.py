@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from density_assets.metrics.pairs import mean_where_defined, paired, shares
+from density_assets.metrics.pairs import by_hour_of_day, mean_where_defined, paired, shares
 
 
 def test_shapes_that_numpy_would_broadcast_are_refused():
@@ -22,6 +22,17 @@ def test_shares_sum_to_one_in_each_hour_and_an_empty_hour_stays_empty():
 def test_a_negative_count_has_no_share():
     with pytest.raises(ValueError, match="no negative count, got -2: clip it first"):
         shares(np.array([[1.0], [-2]]))
+
+
+def test_hours_of_the_day_are_means_over_the_days_that_have_them():
+    week = np.tile(np.arange(24.0), 7)
+    week[3] = 10  # Monday
+    week[4::24] = np.nan
+    week[[24 + 5, 48 + 5]] = np.nan
+    daily = by_hour_of_day(week)
+    assert daily[3] == (10 + 6 * 3) / 7
+    assert np.isnan(daily[4])
+    np.testing.assert_array_equal(daily[5:], np.arange(5, 24))
 
 
 def test_the_mean_leaves_out_what_is_undefined():

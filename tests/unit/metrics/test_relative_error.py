@@ -67,6 +67,19 @@ def test_all_agree_with_loops(city):
     assert metric.mre_chen(true, estimate) == pytest.approx(np.mean(per_time_stamp))
 
 
+def test_an_hour_has_the_mean_error_of_the_cells_that_anyone_visited(city):
+    true, estimate = city
+    gamma = 0.001 * true.sum(axis=1)
+    one = np.mean([abs(e - t) / max(g, t) for t, e, g in zip(true[:, 3], estimate[:, 3], gamma, strict=True)])
+    assert metric.mre_per_hour(true, estimate)[3] == pytest.approx(one)
+    nobody = np.zeros((1, true.shape[1]))
+    np.testing.assert_allclose(
+        metric.mre_per_hour(np.vstack([true, nobody]), np.vstack([estimate, nobody + 5])),
+        metric.mre_per_hour(true, estimate),
+    )
+    assert np.isnan(metric.mre_per_hour(nobody, nobody)).all()  # no error is not an error of zero
+
+
 def test_errors_of_chen_by_hand():
     true, estimate = np.array([[0, 2], [4, 0]]), np.array([[1, 2], [2, 0]])
     assert metric.mae_chen(true, estimate) == pytest.approx((1 + 0 + 2 + 0) / 4)
