@@ -49,9 +49,9 @@ def about(week: Week) -> str:
     kept, hours = week.truncated.sum(), week.truth.shape[1]
     cells, cover = len(week.truth), len(week.places.cover)
     return (
-        f"{bounds(week)} Truncation keeps {kept / week.truth.sum():.0%} of the visits: a mean count per hour of "
-        f"{kept / cells / hours:.0f} on {cells} cells (published: 91) and of {kept / cover / hours:.0f} on a cover of "
-        f"{cover} (published: 120 on 826)."
+        f"{bounds(week)} Truncation keeps {100 * kept / week.truth.sum():.0f} % of the visits: a mean count per hour "
+        f"of {kept / cells / hours:.0f} on {cells} cells (published: 91) and of {kept / cover / hours:.0f} on a cover "
+        f"of {cover} (published: 120 on 826)."
     )
 
 
