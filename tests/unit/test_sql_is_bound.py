@@ -42,16 +42,14 @@ OURS = {
         "_tower_expression(tower, types[tower])": "made of a quoted name",
     },
     "density_assets/traces/files.py": {
-        **dict.fromkeys(("recipe.rows", "recipe.columns", "recipe.south", "recipe.west"), "a number, validated"),
+        **dict.fromkeys(("recipe.rows", "recipe.columns"), "a number, validated"),
         **dict.fromkeys(("recipe.north - recipe.south", "recipe.east - recipe.west"), "numbers, validated"),
-        **dict.fromkeys(("_hour(recipe)", "hour", "inside", "reason"), "made of numbers"),
+        **dict.fromkeys(("south", "west", "_hour(recipe)", "hour", "inside", "reason"), "made of numbers"),
     },
-    "density_assets/traces/points.py": {
-        **dict.fromkeys(("lat", "lon"), "a number of ours"),
-        **dict.fromkeys(("user", "whole", "whole_lines"), "constants"),
-        "names": "literals",
-        "MOMENT.get(kind, nothing).format(time=time)": "made of a quoted name",
-        "WALL_CLOCK.get(kind, nothing).format(time=time)": "made of a quoted name",
+    "density_assets/traces/tables.py": {
+        **dict.fromkeys(("len(columns)", "at"), "a number of ours"),
+        **dict.fromkeys(("user", "name", "WHOLE_LINES"), "constants"),
+        **dict.fromkeys(("moment", "wall_clock"), "made of a quoted name"),
     },
 }
 SOURCES = sorted(
