@@ -197,6 +197,13 @@ def test_our_own_tables_of_visits(tmp_path):
         table.with_columns(pl.col("week").str.to_date()).write_parquet(tmp_path / f"{week}.parquet")
     (tmp_path / "traces.toml").write_text('kind = "visits"\nweeks = 2\n')
     assert points(read(tmp_path)) == {("1", 0, 5), ("2", 1, 167), ("1", 0, 174), ("2", 1, 335)}
+    towers = pl.DataFrame({"tower_id": [4, 30, 31], "site": ["a", "b", "c"], "x": [0.0, 1, 2], "y": [5.0, 5, 5]})
+    towers.write_parquet(tmp_path / "towers.parquet")
+    with (tmp_path / "traces.toml").open("a") as recipe:
+        recipe.write('stations = "towers.parquet"\nstation = "tower_id"\n')
+    placed = read(tmp_path).traces
+    assert placed.positions.tolist() == [[1, 5], [2, 5], [0, 5]]  # 30, 31, 4: in the order of their names
+    assert points(read(tmp_path)) == {("1", 0, 5), ("2", 2, 167), ("1", 0, 174), ("2", 2, 335)}
 
 
 @pytest.mark.parametrize(
