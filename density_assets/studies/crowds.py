@@ -34,10 +34,9 @@ class Days:
     clock: Floats
     source: Literal["crowd", "taxis"] = "crowd"
 
-    def streams(self, people: NDArray[np.int64] | None = None) -> list[Floats]:
-        """The histograms of each day, of all people or of some."""
-        chosen = self.cells if people is None else self.cells[:, people]
-        return [histograms(day, len(self.xy)) for day in chosen]
+    def streams(self) -> list[Floats]:
+        """The histograms of each day."""
+        return [histograms(day, len(self.xy)) for day in self.cells]
 
     @property
     def night(self) -> NDArray[np.bool_]:

@@ -95,5 +95,4 @@ MOVING_CHARACTERISTICS = Study(
     once=once,
     figures=figures,
     summary=summary,
-    version=2,
 )

@@ -125,7 +125,7 @@ def _printed(row: Row) -> str:
     """What the paper says of these people."""
     if row["scheme"] == NOTHING:
         return PUBLISHED[row["source"]].get(row["stamps"], "")
-    return UNDER_DP.get(row["source"], "") if row["scheme"] in SCHEMES else ""
+    return UNDER_DP.get(row["source"], "") if row["scheme"] in SCHEMES and row["epsilon"] in EPSILONS else ""
 
 
 def _grid() -> tuple[Row, ...]:

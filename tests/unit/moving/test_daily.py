@@ -57,10 +57,13 @@ def error(streams, name, tidy=False, metric=mae_chen, **choices):
 
 
 @pytest.mark.parametrize("metric", [mae_chen, mre_chen])
-def test_hybrids_are_better_where_every_scheme_has_the_releases_that_t_needs(streams, metric):
-    best = min(error(streams, name, metric=metric) for name in ("direct", "threshold"))
-    assert error(streams, "static_hybrid", metric=metric) < best
-    assert error(streams, "dynamic_hybrid", metric=metric) < best
+def test_hybrids_are_level_with_threshold_where_every_scheme_has_the_releases_that_t_needs(streams, metric):
+    # A little better on this small crowd, no better on the large one (docs/moving.md): nowhere by as much as c makes.
+    every_time, changed = (error(streams, name, metric=metric) for name in ("direct", "threshold"))
+    for name in ("static_hybrid", "dynamic_hybrid"):
+        found = error(streams, name, metric=metric)
+        assert 0.75 * changed < found < 1.1 * changed
+        assert found < every_time
 
 
 @pytest.mark.parametrize("metric", [mae_chen, mre_chen])
