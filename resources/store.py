@@ -19,6 +19,7 @@ from pathlib import Path
 
 import duckdb
 import polars as pl
+import polars.selectors as selectors
 import pyarrow as pa
 import pyarrow.parquet as pq
 from duckdb import ColumnExpression, ConstantExpression
@@ -237,8 +238,9 @@ def column_types(schema: pa.Schema) -> dict[str, str]:
 
 
 def fingerprint(frame: pl.DataFrame) -> str:
-    """Plain content hash of a public table."""
-    return hashlib.sha256(frame.write_ipc(None, compat_level=pl.CompatLevel.oldest()).getvalue()).hexdigest()[:32]
+    """Plain content hash of a public table: of its values as text, as equal tables may lie differently in memory."""
+    text = frame.with_columns(selectors.binary().bin.encode("hex")).write_csv(null_value="\N{SYMBOL FOR NULL}")
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def write_durably(file: Path, content: bytes) -> None:

@@ -127,14 +127,25 @@ def versions(result: dg.ExecuteInProcessResult) -> dict[str, str]:
     }
 
 
-def test_data_versions_follow_content_and_confidential_ones_the_secret(town, tmp_path):
+def test_data_versions_follow_content_and_those_of_real_people_the_run(town, tmp_path):
+    def unchanged(home: str) -> set[str]:
+        later = versions(materialise(town.settings, tmp_path / home))
+        return {name for name in first if first[name] == later[name]}
+
     first = versions(materialise(town.settings, tmp_path / "a"))
-    assert versions(materialise(town.settings, tmp_path / "a")) == first
-    elsewhere = versions(materialise(town.settings, tmp_path / "b"))
-    same = {name for name in first if first[name] == elsewhere[name]}
-    assert same == {spec.key.to_user_string() for spec in specs() if spec.tags["zone"] == "public"}
+    open_to_all = {spec.key.to_user_string() for spec in specs() if spec.tags["zone"] == "public"}
+    assert unchanged("a") == unchanged("b") == open_to_all
     town.write_visits("ann,2007-09-10 09:10:00,A\n")
-    later = versions(materialise(town.settings, tmp_path / "a"))
+    assert unchanged("a") == open_to_all  # nobody learns that records changed
+
+
+def test_data_versions_of_simulated_people_follow_their_content(town, tmp_path):
+    town.set('visits = "visits/{week}/*.csv"', "users = 300")
+    first = versions(materialise(town.settings, tmp_path))
+    assert versions(materialise(town.settings, tmp_path)) == first
+    town.set("users = 300", "users = 301")
+    town.set("[engine]", f"[revisions]\n{WEEK} = 2\n[engine]")
+    later = versions(materialise(town.settings, tmp_path))
     assert {name for name in first if first[name] != later[name]} >= {"visits", "tower_series", "iris_series"}
     assert later["cells"] == first["cells"]
 
