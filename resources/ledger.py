@@ -125,6 +125,14 @@ class Ledger:
             self._refuse_if_damaged(connection, witnesses)
             return len(list(_rows(connection)))
 
+    def problem(self, witnesses: frozenset[str]) -> str | None:
+        """Why the ledger cannot be trusted; none if it is whole."""
+        try:
+            self.verify(witnesses)
+        except LedgerError as found:
+            return str(found)
+        return None
+
     def backup(self, copy: Path) -> None:
         """Write a consistent copy, also while others write."""
         if not self.file.exists():

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from filelock import FileLock
 from numpy.typing import NDArray
 
 from density_assets.errors import BadInput
@@ -123,7 +122,8 @@ class Measurements:
         one draw, and a draw is stored under its key before it is returned.
         """
         key = request.key(door)
-        with self._alone(request):
+        self._folder.mkdir(parents=True, exist_ok=True)
+        with self._store.locked(f"release-{request.key('')[:32]}"):  # one run at a time works on a release
             if self._file(key).exists():
                 self._compare_inputs(request, door, fingerprint())
                 return self._load(key)
@@ -151,14 +151,6 @@ class Measurements:
     def witnesses(self) -> frozenset[str]:
         """Charges that the ledger must know."""
         return witnesses(self._store.folder.parent)
-
-    def _alone(self, request: ReleaseRequest) -> FileLock:
-        """One run at a time works on a release; the lock ends with its process."""
-        self._folder.mkdir(parents=True, exist_ok=True)
-        locks = self._store.confidential / "locks"
-        with private_files():
-            locks.mkdir(exist_ok=True)
-        return FileLock(locks / f"release-{request.key('')[:32]}.lock", mode=0o600)
 
     def _file(self, key: str) -> Path:
         return self._folder / f"{key[:32]}.npz"

@@ -9,6 +9,7 @@ aside and replaced whole. Nothing that a process died over is ever read: it ends
 import glob
 import hashlib
 import hmac
+import io
 import json
 import os
 import secrets
@@ -235,6 +236,13 @@ class Store:
 def column_types(schema: pa.Schema) -> dict[str, str]:
     """Arrow's name of each column's type."""
     return {field.name: str(field.type).removeprefix("large_") for field in schema}
+
+
+def parquet_bytes(frame: pl.DataFrame) -> bytes:
+    """A table as the content of a Parquet file, to be written durably."""
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer)
+    return buffer.getvalue()
 
 
 def fingerprint(frame: pl.DataFrame) -> str:

@@ -19,8 +19,6 @@ from density_assets.report.audit_page import AuditData, audit_html, audit_markdo
 from density_assets.schemes import SCHEMES
 from density_assets.studies import STUDIES
 from resources.charges import population_name
-from resources.ledger import Ledger, LedgerError
-from resources.measurements import Measurements
 from resources.store import write_durably
 
 LIBRARIES = (*PACKAGES, "geopandas", "shapely", "pyarrow", "scikit-learn", "POT", "sqlglot")
@@ -85,7 +83,7 @@ def audit_data(context: dg.AssetExecutionContext) -> AuditData:
         releases=register(rows, population, store.folder.parent, settings.city.name),
         charges=len(rows),
         ledger_head=ledger.head(),
-        ledger_problem=_problem(ledger, context.resources.measurements),
+        ledger_problem=ledger.problem(context.resources.measurements.witnesses()),
         years=spending(rows, population, settings.privacy.budget_delta),
         budget_epsilon=settings.privacy.budget_epsilon,
         budget_delta=settings.privacy.budget_delta,
@@ -101,14 +99,6 @@ def _audits_of_nobody(synthetic: bool) -> list[str]:
     """Audits whose numbers are nobody's: all of a synthetic city, else those that read none of its tables."""
     own = [name for name, study in STUDIES.items() if not study.tables]
     return list(AUDITS) if synthetic else own
-
-
-def _problem(ledger: Ledger, measurements: Measurements) -> str | None:
-    try:
-        ledger.verify(measurements.witnesses())
-    except LedgerError as problem:
-        return str(problem)
-    return None
 
 
 def _as_record(release: Release) -> dict[str, object]:

@@ -1,6 +1,5 @@
 """The release zone: everything here may be handed out. It reads public assets and what the doors drew."""
 
-import io
 import json
 from datetime import date
 
@@ -26,7 +25,7 @@ from resources.charges import charged_events
 from resources.geography import read_places
 from resources.ledger import Ledger
 from resources.measurements import Measurements
-from resources.store import Store, write_durably
+from resources.store import Store, parquet_bytes, write_durably
 
 AUDIT_PAGE = "audit.html"  # beside the pages of releases
 PLACE_KINDS = {"towers": "tower", "cells": "cell"}
@@ -204,9 +203,7 @@ def _write_counts(context: dg.AssetExecutionContext, density: pl.DataFrame, name
     """The files a reader downloads."""
     settings, cells = context.resources.settings, cells_from(context.resources.store.read_public("cells"))
     clock = week_clock(date.fromisoformat(context.partition_key), settings.city.zone)
-    buffer = io.BytesIO()
-    density.write_parquet(buffer)
-    write_durably(name.file("density", "parquet"), buffer.getvalue())
+    write_durably(name.file("density", "parquet"), parquet_bytes(density))
     write_durably(name.file("density", "csv"), density.write_csv().encode())
     counts = density["count"].to_numpy().reshape(-1, HOURS)
     write_durably(name.file("density", "geojson"), geojson(cells, counts).encode())

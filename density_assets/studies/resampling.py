@@ -20,6 +20,7 @@ from density_assets.studies.study import Source, hashed
 from resources.engine import SqlEngine, used
 from resources.models import Model, model
 from resources.parameters import model_parameters
+from resources.store import parquet_bytes, write_durably
 
 SAMPLES = 3
 
@@ -59,11 +60,8 @@ def _kept(source: Source, name: str, cap: int, sample: int) -> pl.DataFrame:
     file = source.folder / "samples" / f"{name}_{_identity(source, model(name), parameters)}.parquet"
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
-        partial = file.with_suffix(".partial")
-        _counted(source, name, parameters, f"at most {cap} visits, sample {sample + 1} of {SAMPLES}").write_parquet(
-            partial
-        )
-        partial.replace(file)
+        what = f"at most {cap} visits, sample {sample + 1} of {SAMPLES}"
+        write_durably(file, parquet_bytes(_counted(source, name, parameters, what)))
     return pl.read_parquet(file)
 
 

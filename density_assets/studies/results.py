@@ -7,6 +7,7 @@ from density_assets.errors import BadInput, nearest
 from density_assets.studies import STUDIES
 from density_assets.studies.density import EMD_HOURS
 from density_assets.studies.study import Outcome, Source, conduct
+from resources.store import write_durably
 
 
 def write_results(source: Source, names: Iterable[str], repetitions: int | None, page: Path) -> None:
@@ -27,9 +28,7 @@ def write_results(source: Source, names: Iterable[str], repetitions: int | None,
         for title, picture in outcome.pictures.items():
             (pictures / f"{title}.png").write_bytes(picture)
         sections.append(_section(outcome, pictures.relative_to(page.parent)))
-    partial = page.with_suffix(".partial")
-    partial.write_text("\n".join([_head(source, chosen), *sections]), encoding="utf-8")
-    partial.replace(page)
+    write_durably(page, "\n".join([_head(source, chosen), *sections]).encode())
 
 
 def _section(outcome: Outcome, pictures: Path) -> str:

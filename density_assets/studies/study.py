@@ -26,7 +26,7 @@ from matplotlib.figure import Figure
 from density_assets.plots.picture import png
 from density_assets.schemes import SCHEMES
 from density_assets.settings import Settings
-from resources.store import Store, fingerprint, write_durably
+from resources.store import Store, fingerprint, parquet_bytes, write_durably
 
 Row = dict[str, Any]  # plain JSON values
 Inputs = TypeVar("Inputs")
@@ -149,7 +149,7 @@ def conduct(study: Study[Any], source: Source, repetitions: int, report: Report)
     summary = "\n\n".join(filter(None, paragraphs)) + "\n"
     files = {f"{name}.png": picture for name, picture in pictures.items()}
     files |= {f"{name}.svg": _svg(figure) for name, figure in figures.items()}
-    files |= {"results.parquet": _parquet(results), "summary.md": summary.encode()}
+    files |= {"results.parquet": parquet_bytes(results), "summary.md": summary.encode()}
     for name, content in files.items():
         write_durably(folder / name, content)
     return Outcome(folder, summary, pictures, results)
@@ -230,10 +230,4 @@ def _one(task: tuple[Row, int]) -> tuple[str, list[Row]]:
 def _svg(figure: Figure) -> bytes:
     buffer = io.BytesIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-    return buffer.getvalue()
-
-
-def _parquet(results: pl.DataFrame) -> bytes:
-    buffer = io.BytesIO()
-    results.write_parquet(buffer)
     return buffer.getvalue()
