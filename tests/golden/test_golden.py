@@ -1,0 +1,99 @@
+"""Values that must not change by accident: keys, stamps, ledger rows, draws, estimates, statements, study identities.
+
+Made with fixed noise and a fixed clock on a small town; see README.md beside this file before changing a value.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import golden_city
+import golden_values
+import pytest
+from golden_values import difference, number_difference, text_difference
+
+GOLDEN = golden_city.GOLDEN
+WEEKS = golden_city.WEEKS
+
+
+@pytest.mark.parametrize("name", golden_city.HOMES)
+def test_a_home_is_unchanged(name, tmp_path):
+    """One test for each home, because making it takes far longer than all comparisons."""
+    home = golden_city.HOMES[name](tmp_path / name)
+    differences = [*stored_differences(name, home), *MORE_OF.get(name, lambda _: iter(()))(home)]
+    assert not differences, "\n".join(differences)
+
+
+def stored_differences(name: str, home: Path) -> Iterator[str]:
+    """How keys, stamps, ledger rows, draws and estimates differ from the golden ones: the first place of each."""
+    expected, actual = golden_values.read(GOLDEN, name), golden_values.collect(home)
+    for part in expected.exact:
+        yield from filter(None, [difference(expected.exact[part], actual.exact[part], f"{name}, {part}")])
+    yield from filter(None, [number_difference(expected.numbers, actual.numbers, name)])
+
+
+def text_differences(home: Path) -> Iterator[str]:
+    """How published texts differ from the golden ones: the first place of each."""
+    expected = {file.name: file.read_text(encoding="utf-8") for file in (GOLDEN / "published").iterdir()}
+    actual = golden_values.published_texts(home / "town" / "release")
+    assert sorted(actual) == sorted(expected)
+    yield from filter(None, (text_difference(name, text, actual[name]) for name, text in sorted(expected.items())))
+
+
+def study_differences(home: Path) -> Iterator[str]:
+    """How studies are called otherwise than before: the first place."""
+    expected = json.loads((GOLDEN / "studies.json").read_text(encoding="utf-8"))
+    actual = json.loads((home.parent / golden_city.STUDIES).read_text(encoding="utf-8"))
+    yield from filter(None, [difference(expected, actual, "studies.json")])
+
+
+MORE_OF: dict[str, Callable[[Path], Iterator[str]]] = {"in_turn": text_differences, "simulated": study_differences}
+
+# --- a home that older code has written -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def old_home(tmp_path: Path) -> Path:
+    """Two weeks and a revision of the first, as they were written when the golden values were first made."""
+    return shutil.copytree(GOLDEN / "home", tmp_path / "home")
+
+
+def density(home: Path, *arguments: str) -> str:
+    """What a command prints; it must succeed."""
+    environment = {**os.environ, "DENSITY_HOME": str(home)}
+    environment.pop("DENSITY_SETTINGS", None)
+    command = [sys.executable, "-m", "density_assets", *arguments]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, f"{' '.join(arguments)}: {done.stdout}{done.stderr[-3000:]}"
+    return done.stdout
+
+
+def test_an_old_home_can_be_verified(old_home):
+    charges = len(golden_values.ledger_rows(old_home)["charges"])
+    assert f"the ledger is whole: {charges} charges" in density(old_home, "ledger", "verify")
+    statements = sorted((old_home / "town" / "release").glob("privacy_statement_*.json"))
+    assert len(statements) == 3
+    for statement in statements:
+        findings = density(old_home, "verify", str(statement)).splitlines()
+        assert findings
+        assert all(line.startswith("ok ") for line in findings), findings
+
+
+def test_an_old_home_is_not_drawn_again(old_home, tmp_path):
+    """With the noise of real releases: a second draw could not be equal."""
+    settings = golden_city.make_city(tmp_path / "city")
+    golden_city.declare_revision(settings)
+    ledger, draws = golden_values.ledger_rows(old_home), draw_digests(old_home)
+    density(old_home, "backfill", "--settings", str(settings), "--from", WEEKS[0], "--to", WEEKS[1])
+    assert not difference(ledger, golden_values.ledger_rows(old_home), "ledger of the old home")
+    assert not difference(draws, draw_digests(old_home), "stored draws of the old home")
+
+
+def draw_digests(home: Path) -> dict[str, str]:
+    files = sorted((home / "town" / "release" / "measurements").iterdir())
+    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}

@@ -1,0 +1,278 @@
+"""The golden city: a small town whose releases come out the same on every run.
+
+Noise, clock, records and the installation's secret are fixed, everything else is the real command line:
+
+    python golden_city.py release <settings> <home> --weeks 2007-09-10 …    release weeks, in this process
+    python golden_city.py --write                                           make the values under tests/golden again
+
+The code reads its settings when it is imported, so `released` starts a process for every settings file.
+"""
+
+import argparse
+import contextlib
+import hashlib
+import importlib
+import json
+import os
+import pkgutil
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from datetime import date, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from town import make_town
+
+WEEKS = ("2007-09-10", "2007-09-17")
+SCHEMES = (
+    "lpa", "gpa", "fpa", "efpa", "efpag", "efpag_iris", "lowrank",
+    "direct", "threshold", "static_hybrid", "dynamic_hybrid",
+)  # fmt: skip
+PEOPLE = 300
+STUDIES = "studies.json"
+ANTENNAS = ("A", "A2", "B", "C", "D")
+SECRET = bytes(range(32))
+NOON = (2026, 11, 16, 12)
+GOLDEN = Path(__file__).parents[1] / "golden"
+OWN_PROGRAMS = ("__main__", "guarded_webserver")  # modules that do something when they are imported
+
+
+# --- the city and its releases: used by the tests and by `--write` ------------------------------------------------
+
+
+def make_city(folder: Path, *, scheme: str = "lowrank", synthetic: bool = False) -> Path:
+    """A town with records of its own for two weeks, or with simulated people; returns its settings file."""
+    folder.mkdir(parents=True)
+    town = make_town(folder)
+    shutil.rmtree(town.folder / "visits")
+    if synthetic:
+        town.set('visits = "visits/{week}/*.csv"', f"users = {PEOPLE}")
+    else:
+        for week in WEEKS:
+            _write_records(town.folder / "visits" / week, date.fromisoformat(week))
+    town.settings.write_text(f'{town.settings.read_text()}\n[scheme]\nname = "{scheme}"\n')
+    return town.settings
+
+
+def _write_records(folder: Path, monday: date) -> None:
+    """Most people leave few records, some more than a release may count of one person."""
+    random = np.random.default_rng(monday.toordinal())
+    lines = ["user_id,time,tower_id"]
+    for person in range(PEOPLE):
+        for _ in range(1 + int(random.exponential(12))):
+            moment = datetime.combine(monday, datetime.min.time()) + timedelta(seconds=int(random.integers(604_800)))
+            lines.append(f"p{person:03d},{moment},{ANTENNAS[int(random.integers(len(ANTENNAS)))]}")
+    folder.mkdir(parents=True)
+    (folder / "part-0.csv").write_text("\n".join(lines) + "\n")
+    (folder / "_SUCCESS").touch()
+
+
+def released(settings: Path, home: Path, *weeks: str, noise: str = "", studies: Path | None = None) -> Path:
+    """Release weeks in a process of their own; returns the home."""
+    asked = ["release", settings, home, "--noise", noise, "--weeks", *weeks]
+    asked += ["--studies", studies] if studies else []
+    done = subprocess.run(
+        [sys.executable, __file__, *map(str, asked)],
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, f"the golden city was not released: {done.stderr[-3000:]}"
+    return home
+
+
+def released_under(scheme: str, folder: Path) -> Path:
+    """One week of real records under a scheme."""
+    return released(make_city(folder, scheme=scheme), folder / "home", WEEKS[0])
+
+
+def released_in_turn(folder: Path) -> Path:
+    """Two weeks of real records, then a second revision of the first."""
+    settings, home = make_city(folder), folder / "home"
+    released(settings, home, *WEEKS)
+    declare_revision(settings)
+    return released(settings, home, WEEKS[0], noise="anew")
+
+
+def declare_revision(settings: Path) -> None:
+    """Ask for a second revision of the first week."""
+    settings.write_text(f"{settings.read_text()}\n[revisions]\n{WEEKS[0]} = 2\n")
+
+
+def released_simulated(folder: Path) -> Path:
+    """One week of simulated people; what studies of it are called is in `studies.json` beside the home."""
+    return released(make_city(folder, synthetic=True), folder / "home", WEEKS[0], studies=folder / STUDIES)
+
+
+# Every home by name, and how it is made in a folder that is not there yet.
+HOMES: dict[str, Callable[[Path], Path]] = {
+    **{scheme: partial(released_under, scheme) for scheme in SCHEMES},
+    "in_turn": released_in_turn,
+    "simulated": released_simulated,
+}
+
+
+# --- the process that releases ------------------------------------------------------------------------------------
+
+
+def release(arguments: argparse.Namespace) -> int:
+    """Run the release command with fixed noise, clock and secret, one week after the other."""
+    os.environ |= {"DENSITY_SETTINGS": str(arguments.settings), "DENSITY_HOME": str(arguments.home)}
+    _plant_secret(arguments.home / "town" / "confidential")
+    modules = list(_modules())
+    fix_clock(modules)
+    skip_what_is_slow()
+    main = importlib.import_module("density_assets.__main__").main
+    for week in arguments.weeks:
+        fix_noise(arguments.noise)
+        sys.argv = ["density_assets", "release", "--settings", str(arguments.settings), "--week", week]
+        if status := main():
+            return status
+    if arguments.studies:
+        names = study_names(arguments.settings, arguments.home, date.fromisoformat(arguments.weeks[0]))
+        arguments.studies.write_text(json.dumps(names))
+    return 0
+
+
+def _plant_secret(confidential: Path) -> None:
+    """Fingerprints of confidential tables are keyed; without a secret the first run would draw one."""
+    confidential.mkdir(parents=True, exist_ok=True)
+    (confidential / "secret").write_bytes(SECRET)
+
+
+def _modules() -> Iterator[Any]:
+    """Every module of the project: what is patched must not be imported afterwards."""
+    for name in ("density_assets", "resources"):
+        with contextlib.suppress(ModuleNotFoundError):
+            package = importlib.import_module(name)
+            yield package
+            for found in pkgutil.walk_packages(package.__path__, f"{name}."):
+                if not found.name.endswith(OWN_PROGRAMS):
+                    yield importlib.import_module(found.name)
+
+
+def fix_clock(modules: list[Any]) -> None:
+    """It is noon of one day, whenever anybody asks."""
+
+    class Noon(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> datetime:
+            return cls(*NOON, tzinfo=tz)
+
+    for module in modules:
+        if getattr(module, "datetime", None) is datetime:
+            module.datetime = Noon
+
+
+def fix_noise(label: str) -> None:
+    """Noise of releases from seeds, which nobody but a test may do.
+
+    A seed is made of the method, the event's query, the shape and how often just these were asked for: it depends
+    neither on what else was drawn nor on the last digit of a scale.
+    """
+    from density_assets.privacy.noise import OpenDpNoise, SimulatedNoise
+
+    asked: Counter[str] = Counter()
+
+    def fixed(name: str) -> Any:
+        def draw(self: OpenDpNoise, values: Any, event: Any) -> Any:
+            call = f"{label} {name} {event.query} {values.shape}"
+            asked[call] += 1
+            seed = int.from_bytes(hashlib.sha256(f"{call} {asked[call]}".encode()).digest()[:8])
+            return getattr(SimulatedNoise(seed), name)(values, event)
+
+        return draw
+
+    for name in ("gaussian", "laplace", "discrete_gaussian", "select"):
+        setattr(OpenDpNoise, name, fixed(name))
+
+
+def skip_what_is_slow() -> None:
+    """No picture is compared, nobody asks for the history of runs, and no golden home outlives a loss of power."""
+    import dagster
+    from matplotlib.figure import Figure
+
+    Figure.savefig = lambda self, file, **options: file.write(b"a picture")
+    dagster.DagsterInstance.get = staticmethod(dagster.DagsterInstance.ephemeral)
+    os.fsync = lambda _: None
+
+
+def study_names(settings_file: Path, home: Path, week: date) -> dict[str, Any]:
+    """Versions of schemes, and by which names and identities studies keep their repetitions.
+
+    The only function here that needs more of the project than its command line and its noise: when modules move, its
+    imports move with them, and nothing else.
+    """
+    from density_assets import studies
+    from density_assets.schemes import SCHEMES
+    from density_assets.settings import load_settings
+    from density_assets.studies.study import Source
+    from resources.stamps import stamp_values
+    from resources.store import Store
+
+    class NamedTables(Source):
+        def fingerprint(self, asset: str) -> str:
+            return f"the table {asset}"
+
+    settings = load_settings(settings_file)
+    store = Store(home, settings.city.name, stamp_values(settings))
+    source, named = Source(settings, store, week), NamedTables(settings, store, week)
+    return {
+        "schemes": {name: scheme.version for name, scheme in SCHEMES.items()},
+        "studies": {
+            name: {
+                "asset": study.asset_name,
+                "folder": str(study.folder(source).relative_to(home)),
+                "version": study.version,
+                "identity_with_named_tables": study.identity(named),
+                "identity": study.identity(source),
+                "fingerprints": {table: source.fingerprint(table) for table in study.tables},
+            }
+            for name, study in studies.STUDIES.items()
+        },
+    }
+
+
+# --- making the values again --------------------------------------------------------------------------------------
+
+
+def write() -> int:
+    """Make the values under tests/golden again; the old home is kept, later code must read it as it was written."""
+    import golden_values
+
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        homes = {name: make(folder / name) for name, make in HOMES.items()}
+        studies = json.loads((folder / "simulated" / STUDIES).read_text())
+        golden_values.write(GOLDEN, {name: golden_values.collect(home) for name, home in homes.items()}, studies)
+        golden_values.write_published(GOLDEN / "published", homes["in_turn"])
+        if not (GOLDEN / "home").exists():
+            golden_values.keep_home(GOLDEN / "home", homes["in_turn"])
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true", help="make the values under tests/golden again")
+    running = parser.add_subparsers(dest="command").add_parser("release", help="release weeks of one city")
+    running.add_argument("settings", type=Path)
+    running.add_argument("home", type=Path)
+    running.add_argument("--noise", default="", help="another label, other noise")
+    running.add_argument("--weeks", nargs="+", default=[WEEKS[0]])
+    running.add_argument("--studies", type=Path, help="where to write what studies are called")
+    return parser
+
+
+if __name__ == "__main__":
+    chosen = _parser().parse_args()
+    if not (chosen.write or chosen.command):
+        _parser().error("name `release` or `--write`")
+    sys.exit(write() if chosen.write else release(chosen))
