@@ -50,9 +50,10 @@ browser:  # tests of pages need Debian's chromium; where it cannot be installed 
 	|| (apt-get update -qq && apt-get install -y -qq chromium chromium-driver) >/dev/null 2>&1 \
 	|| echo "chromium is not installed and could not be: tests of pages will be skipped"
 
-lint: $(VENV)/ready  ## style and types
+lint: $(VENV)/ready  ## style, layers and types
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/lint-imports --no-cache
 	$(VENV)/bin/mypy
 
 bench: $(VENV)/ready  ## cost of each step, as ratios in one run; see docs/performance.md

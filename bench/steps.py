@@ -7,20 +7,20 @@ import duckdb
 import numpy as np
 from scipy.sparse import csr_array
 
-from density_assets.attacks.recovery import link_day, score
-from density_assets.cities.crowd import HOURS, crowd
-from density_assets.cities.embedded import embedded_city
-from density_assets.cities.population import simulate_week
-from density_assets.cities.tables import antennas_table, towers_table
-from density_assets.geometry.cover import minimum_cover
-from density_assets.geometry.overlaps import overlaps
-from density_assets.geometry.voronoi import tower_cells
-from density_assets.moving.stream import histograms
+from density_assets.geography.cover import minimum_cover
+from density_assets.geography.embedded import embedded_city
+from density_assets.geography.overlaps import overlaps
+from density_assets.geography.tables import antennas_table, towers_table
+from density_assets.geography.voronoi import tower_cells
+from density_assets.people.crowd import HOURS, crowd
+from density_assets.people.population import simulate_week
+from density_assets.research.moving.recovery_attack import link_day, score
+from density_assets.research.traces.matrix import binary, group_sums
+from density_assets.schemes.moving.stream import histograms
 from density_assets.settings import EngineSettings
-from density_assets.traces.matrix import binary, group_sums
-from resources.engine import SqlEngine
-from resources.ingest import write_simulated
-from resources.store import Store
+from resources.sql.engine import SqlEngine
+from resources.sql.ingest import write_simulated
+from resources.tables.store import Store
 
 WEEK = date(2007, 9, 10)
 PARAMETERS = {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from density_assets.errors import BadInput, nearest
 
 if TYPE_CHECKING:
-    from density_assets.studies.study import Source
+    from density_assets.research.study import Source
 
 
 def main() -> int:
@@ -75,25 +75,25 @@ def _parser() -> argparse.ArgumentParser:
 
 # Commands import what they need when they run: `--help` must not wait for Dagster.
 def _release(arguments: argparse.Namespace) -> int:
-    from resources.terminal import release_week
+    from density_assets.graph.terminal import release_week
 
     return release_week(arguments.week)
 
 
 def _backfill(arguments: argparse.Namespace) -> int:
-    from resources.terminal import backfill
+    from density_assets.graph.terminal import backfill
 
     return backfill(arguments.first, arguments.last)
 
 
 def _rebuild(arguments: argparse.Namespace) -> int:
-    from resources.terminal import rebuild
+    from density_assets.graph.terminal import rebuild
 
     return rebuild(arguments.first, arguments.last)
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    from density_assets.cities.inspection import inspect
+    from density_assets.cli.inspection import inspect
     from density_assets.settings import load_settings
 
     print(inspect(load_settings(arguments.settings), arguments.week, _home()))
@@ -101,29 +101,29 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def _ui(arguments: argparse.Namespace) -> int:
-    from resources.instance import serve
+    from density_assets.graph.instance import serve
 
     return serve(arguments.port, read_only=arguments.read_only)
 
 
 def _budget(arguments: argparse.Namespace) -> int:
     from density_assets.calendar import parse_week
+    from density_assets.publication.budget_report import budget_report
     from density_assets.settings import load_settings
-    from resources.budget import budget_report
-    from resources.ledger import Ledger
+    from resources.ledger.ledger import Ledger
 
     settings = load_settings(arguments.settings)
     if arguments.epsilon is not None:
         settings = settings.with_epsilon(arguments.epsilon)
     week = parse_week(arguments.week) if arguments.week else settings.city.first_week
-    print(budget_report(settings, Ledger(_home()), str(week.year), arguments.weeks))
+    print(budget_report(settings, Ledger(_home()).rows(), str(week.year), arguments.weeks))
     return 0
 
 
 def _ledger(arguments: argparse.Namespace) -> int:
     import sqlite3
 
-    from resources.ledger import Ledger, LedgerError
+    from resources.ledger.ledger import Ledger, LedgerError
     from resources.measurements import witnesses
 
     ledger, known = Ledger(_home()), witnesses(_home())
@@ -143,7 +143,7 @@ def _ledger(arguments: argparse.Namespace) -> int:
 
 
 def _purge(arguments: argparse.Namespace) -> int:
-    from resources.terminal import purge_week
+    from density_assets.graph.terminal import purge_week
 
     return purge_week(arguments.week, force=arguments.force)
 
@@ -158,15 +158,15 @@ def _verify(arguments: argparse.Namespace) -> int:
 
 
 def _audit(_: argparse.Namespace) -> int:
-    from resources.terminal import audit
+    from density_assets.graph.terminal import audit
 
     return audit()
 
 
 def _study(arguments: argparse.Namespace) -> int:
-    from density_assets.studies import STUDIES
-    from density_assets.studies.study import conduct
-    from resources.console import say
+    from density_assets.graph.console import say
+    from density_assets.research.studies import STUDIES
+    from density_assets.research.study import conduct
 
     if arguments.name not in STUDIES:
         known = ", ".join(STUDIES)
@@ -178,7 +178,7 @@ def _study(arguments: argparse.Namespace) -> int:
 
 
 def _results(arguments: argparse.Namespace) -> int:
-    from density_assets.studies.results import write_results
+    from density_assets.research.results import write_results
 
     write_results(_source(arguments, None), arguments.studies, arguments.repetitions, arguments.page)
     print(arguments.page)
@@ -188,11 +188,11 @@ def _results(arguments: argparse.Namespace) -> int:
 def _source(arguments: argparse.Namespace, data: Path | None) -> "Source":
     """The city and week the arguments name, as studies take them."""
     from density_assets.calendar import parse_week
+    from density_assets.graph.console import say
+    from density_assets.research.study import Source
     from density_assets.settings import load_settings
-    from density_assets.studies.study import Source
-    from resources.console import say
-    from resources.stamps import stamp_values
-    from resources.store import Store
+    from resources.tables.stamps import stamp_values
+    from resources.tables.store import Store
 
     settings = load_settings(arguments.settings)
     store = Store(_home(), settings.city.name, stamp_values(settings))

@@ -4,25 +4,27 @@ from pathlib import Path
 
 import dagster as dg
 
-from density_assets.assets import audit, confidential, evaluation, ledger, mechanisms, public, release, studies
-from density_assets.assets.catalogue import catalogue
-from density_assets.assets.mechanisms import release_request
-from density_assets.assets.zone_rule import refuse_leaks
-from density_assets.automation import following, sensors, weekly_schedule
-from density_assets.checks import all_checks
-from density_assets.cities.confinement import named_files, refuse_kept
-from density_assets.jobs import audit_job, purge_job, rebuild_release, weekly_release
-from density_assets.partitions import current_home, current_settings
+from density_assets.graph import audit, confidential, evaluation, ledger, public, release
+from density_assets.graph import doors as mechanisms
+from density_assets.graph import research as studies
+from density_assets.graph.automation import following, sensors, weekly_schedule
+from density_assets.graph.catalogue import catalogue
+from density_assets.graph.checks import all_checks
+from density_assets.graph.console import console
+from density_assets.graph.doors import release_request
+from density_assets.graph.io_manager import TableIOManager
+from density_assets.graph.jobs import audit_job, purge_job, rebuild_release, weekly_release
+from density_assets.graph.partitions import current_home, current_settings
+from density_assets.graph.zone_rule import refuse_leaks
+from density_assets.privacy.charges import Budget
 from density_assets.privacy.noise import OpenDpNoise
+from density_assets.records.confinement import named_files, refuse_kept
 from density_assets.settings import Settings
-from resources.charges import Budget
-from resources.console import console
-from resources.engine import SqlEngine
-from resources.io_manager import TableIOManager
-from resources.ledger import Ledger
+from resources.ledger.ledger import Ledger
 from resources.measurements import Measurements
-from resources.stamps import stamp_values
-from resources.store import Store
+from resources.sql.engine import SqlEngine
+from resources.tables.stamps import stamp_values
+from resources.tables.store import Store
 
 
 def graph() -> list[dg.AssetsDefinition]:

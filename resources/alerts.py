@@ -13,9 +13,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from density_assets.errors import BadInput
+from density_assets.privacy.charges import BudgetRefused
 from density_assets.settings import Settings
-from resources.charges import BudgetRefused
-from resources.ledger import LedgerError
+from resources.ledger.ledger import LedgerError
 from resources.measurements import NotReleasable
 
 OURS = {error.__name__ for error in (BadInput, BudgetRefused, LedgerError, NotReleasable)}

@@ -22,11 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from density_assets.errors import BadInput
+from density_assets.privacy.charges import Budget, Charge, price
 from density_assets.privacy.events import Event, to_record
 from density_assets.privacy.noise import Noise
-from resources.charges import Budget, Charge, price
-from resources.ledger import Ledger
-from resources.store import Store, private_files, write_durably
+from resources.ledger.ledger import Ledger
+from resources.tables.store import Store, private_files, write_durably
 
 Values = dict[str, NDArray[Any]]
 

@@ -14,7 +14,7 @@ import shapely
 from numpy.typing import NDArray
 
 from density_assets.calendar import HOURS, WeekClock
-from density_assets.cities.geography import Cells
+from density_assets.geography.cells_and_towers import Cells
 
 DICTIONARY = """# Data dictionary: {city}, week of {week}
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from density_assets.privacy.charges import Row
 from density_assets.publication.files import digests
 from density_assets.publication.verification import verify_release
-from resources.charges import Row
 
 Finding = tuple[bool, str]
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from density_assets.privacy.charges import Charge, Row
 from density_assets.privacy.planning import cost_of
-from resources.charges import Charge, Row
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from density_assets.geometry.cover import Cover
-from density_assets.geometry.overlaps import Overlaps
+from density_assets.geography.cover import Cover
+from density_assets.geography.overlaps import Overlaps
 
 TOLERANCE = 1e-9  # of the larger sum: far above rounding, far below one visit in a city's hour
 

@@ -3,7 +3,7 @@
 from density_assets.schemes.additive import Additive
 from density_assets.schemes.fourier import Fourier
 from density_assets.schemes.lowrank import LowRank
-from density_assets.schemes.moving import Direct, DynamicHybrid, StaticHybrid, Threshold
+from density_assets.schemes.moving.schemes import Direct, DynamicHybrid, StaticHybrid, Threshold
 from density_assets.schemes.scheme import Scheme
 
 SCHEMES: dict[str, Scheme] = {

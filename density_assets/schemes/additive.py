@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from density_assets.calendar import HOURS
-from density_assets.geometry.places import Kind, Places
+from density_assets.geography.places import Kind, Places
 from density_assets.privacy import published
 from density_assets.privacy.calibration import calibrate, gaussian_sigma, laplace_scale
 from density_assets.privacy.events import Gaussian, Laplace

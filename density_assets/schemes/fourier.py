@@ -21,11 +21,11 @@ import shapely
 from numpy.typing import NDArray
 
 from density_assets.calendar import HOURS
-from density_assets.geometry.places import Kind, Places
-from density_assets.postprocess.clustering import cluster
-from density_assets.postprocess.fourier import coefficients, keep_first, series_from, tail_norms
-from density_assets.postprocess.scaling import scale_back
-from density_assets.postprocess.smoothing import smooth_nights
+from density_assets.estimation.clustering import cluster
+from density_assets.estimation.fourier import coefficients, keep_first, series_from, tail_norms
+from density_assets.estimation.scaling import scale_back
+from density_assets.estimation.smoothing import smooth_nights
+from density_assets.geography.places import Kind, Places
 from density_assets.privacy.calibration import calibrate, gaussian_sigma, laplace_scale, selection_epsilon
 from density_assets.privacy.events import Event, Gaussian, Laplace, LaplaceVector, Selection
 from density_assets.privacy.noise import Noise

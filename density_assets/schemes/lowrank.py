@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from density_assets.calendar import HOURS
-from density_assets.geometry.places import Kind, Places
-from density_assets.postprocess.shrinkage import posterior
+from density_assets.estimation.shrinkage import posterior
+from density_assets.geography.places import Kind, Places
 from density_assets.privacy.calibration import calibrate, gaussian_sigma
 from density_assets.privacy.events import Gaussian
 from density_assets.privacy.noise import Noise

@@ -2,7 +2,7 @@
 
 import math
 
-from density_assets.geometry.places import Kind
+from density_assets.geography.places import Kind
 from density_assets.privacy import published
 from density_assets.privacy.events import Event, Gaussian, Laplace, Selection
 from density_assets.schemes.scheme import SERIES, TOTALS, Plan

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from density_assets.geometry.places import Kind, Places
+from density_assets.geography.places import Kind, Places
 from density_assets.privacy.events import Event
 from density_assets.privacy.noise import Noise
 from density_assets.settings import Settings

@@ -12,10 +12,10 @@ from door import REQUEST, Door
 from runs import MONDAY, WEEK
 
 from density_assets.errors import BadInput
-from resources.databases import readable
-from resources.ledger import Ledger, LedgerError
+from resources.ledger.ledger import Ledger, LedgerError
 from resources.measurements import witnesses
-from resources.store import Store
+from resources.tables.databases import readable
+from resources.tables.store import Store
 
 GARBAGE = b"not a database " * 1000
 

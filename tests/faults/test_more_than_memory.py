@@ -12,9 +12,9 @@ import pytest
 from density_assets.calendar import week_clock
 from density_assets.errors import BadInput
 from density_assets.settings import CitySettings, EngineSettings
-from resources.engine import SqlEngine
-from resources.ingest import write_records
-from resources.store import Store
+from resources.sql.engine import SqlEngine
+from resources.sql.ingest import write_records
+from resources.tables.store import Store
 
 WEEK = date(2007, 9, 10)
 CITY = CitySettings.model_construct(visit_user="user_id", visit_time="time", visit_tower="tower_id")

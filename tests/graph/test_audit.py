@@ -12,14 +12,14 @@ from door import REQUEST
 from runs import WEEK, materialise, shown
 from town import make_town
 
-from density_assets.assets import audit
-from density_assets.assets.catalogue import catalogue, outcomes
 from density_assets.definitions import build_definitions, graph
+from density_assets.graph import audit
+from density_assets.graph.catalogue import catalogue, outcomes
+from density_assets.privacy.charges import Budget
 from density_assets.publication.register import register
+from density_assets.research.density.scheme_table import SCHEME_TABLE
 from density_assets.settings import load_settings
-from density_assets.studies.schemes import SCHEME_TABLE
-from resources.charges import Budget
-from resources.ledger import Ledger
+from resources.ledger.ledger import Ledger
 
 PEOPLE = "simulated people of town"
 

@@ -11,9 +11,9 @@ import pytest
 from dagster._utils.schedules import cron_string_iterator
 from runs import WEEK, only
 
-from density_assets.automation import FOLLOWERS, weekly_schedule
 from density_assets.definitions import build_definitions
 from density_assets.errors import BadInput
+from density_assets.graph.automation import FOLLOWERS, weekly_schedule
 from density_assets.settings import Settings, load_settings
 
 PARIS = ZoneInfo("Europe/Paris")
@@ -136,7 +136,7 @@ def alerts_of_failing(town, home: Path, monkeypatch, error: Exception) -> list[d
     def fail(*_):
         raise error
 
-    monkeypatch.setattr("density_assets.assets.confidential.record_files", fail)
+    monkeypatch.setattr("density_assets.graph.confidential.record_files", fail)
     town.set("[engine]", '[alerts]\nfile = "alerts.jsonl"\n\n[engine]')
     definitions = build_definitions(load_settings(town.settings), home)
     sensor = definitions.resolve_sensor_def("failure_alerts")

@@ -12,14 +12,14 @@ from runs import MONDAY, WEEK, failures, materialise, only, ran, verdicts
 from town import make_town
 
 from density_assets import definitions
-from density_assets.assets import confidential, release
-from density_assets.assets.mechanisms import release_request
-from density_assets.checks import all_checks
-from density_assets.checks.outcomes import finding_answer
+from density_assets.graph import confidential, release
+from density_assets.graph.checks import all_checks
+from density_assets.graph.checks.outcomes import finding_answer
+from density_assets.graph.doors import release_request
 from density_assets.settings import Settings, load_settings
-from resources.ledger import Ledger
-from resources.stamps import stamp_values
-from resources.store import Store
+from resources.ledger.ledger import Ledger
+from resources.tables.stamps import stamp_values
+from resources.tables.store import Store
 
 PUBLIC = ("cells", "antennas", "towers", "tower_cells", "overlaps", "cover_graph")
 COUNTED = ("visits", "truncated_visits", "tower_series", "visit_total", "one_visit_histogram")

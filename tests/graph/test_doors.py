@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 from runs import WEEK, failures, materialise, shown, verdicts
 
-from resources.ledger import Ledger
+from resources.ledger.ledger import Ledger
 
 DOORS = ("noisy_totals", "noisy_series")
 

@@ -9,12 +9,12 @@ import pytest
 from runs import MONDAY, WEEK, materialise, shown
 
 from density_assets import series
-from density_assets.cities.tables import cells_from
-from density_assets.metrics.earth_movers import emd_per_hour
-from density_assets.metrics.relative_error import mre, mre_per_hour
+from density_assets.geography.tables import cells_from
+from density_assets.research.metrics.earth_movers import emd_per_hour
+from density_assets.research.metrics.relative_error import mre, mre_per_hour
 from density_assets.settings import load_settings
-from resources.stamps import stamp_values
-from resources.store import Store
+from resources.tables.stamps import stamp_values
+from resources.tables.store import Store
 
 
 def test_a_synthetic_city_shows_its_errors(town, tmp_path):

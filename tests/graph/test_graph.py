@@ -8,10 +8,10 @@ import polars as pl
 import pytest
 from runs import MONDAY, WEEK, materialise, shown
 
-from density_assets.assets import confidential, public
+from density_assets.graph import confidential, public
 from density_assets.settings import load_settings
-from resources.stamps import stamp_values
-from resources.store import Store
+from resources.tables.stamps import stamp_values
+from resources.tables.store import Store
 
 NEXT = "2007-09-17"
 ZONES = {"1_public": "public", "2_confidential": "confidential"}

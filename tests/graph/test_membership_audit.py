@@ -4,12 +4,12 @@ import dagster as dg
 import polars as pl
 import pytest
 
-from density_assets.attacks.promise import largest_auc
-from density_assets.checks.audits import membership_within_promise
 from density_assets.definitions import build_definitions
-from density_assets.partitions import WEEKS
+from density_assets.graph.checks.attack_tests import membership_within_promise
+from density_assets.graph.partitions import WEEKS
+from density_assets.research.promise.allowed import largest_auc
 from density_assets.settings import Settings
-from resources.store import Store
+from resources.tables.store import Store
 
 ALLOWED = largest_auc(0.3, 2e-6)
 

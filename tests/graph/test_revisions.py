@@ -8,7 +8,7 @@ import pytest
 from runs import WEEK, materialise, only, verdicts
 
 from density_assets.publication.verification import verify_release
-from resources.ledger import Ledger
+from resources.ledger.ledger import Ledger
 
 PUBLIC = ("cells", "antennas", "towers", "tower_cells", "overlaps", "cover_graph")
 RELEASE = (

@@ -5,13 +5,13 @@ from dataclasses import replace
 import dagster as dg
 import polars as pl
 
-from density_assets.assets.studies import study_asset
-from density_assets.checks.audits import epsilon_within_promise
 from density_assets.definitions import defs
+from density_assets.graph.checks.attack_tests import epsilon_within_promise
+from density_assets.graph.research import study_asset
+from density_assets.research.density.scheme_table import SCHEME_TABLE
+from density_assets.research.studies import STUDIES
 from density_assets.settings import Settings
-from density_assets.studies import STUDIES
-from density_assets.studies.schemes import SCHEME_TABLE
-from resources.store import Store
+from resources.tables.store import Store
 
 
 def named_and_grouped(**changes) -> tuple[str, str | None]:

@@ -4,7 +4,7 @@ import dagster as dg
 import pytest
 
 from density_assets import definitions
-from density_assets.assets.zone_rule import ZoneLeak, find_leaks, refuse_leaks
+from density_assets.graph.zone_rule import ZoneLeak, find_leaks, refuse_leaks
 
 
 def planted(name: str, zone: str | None, *reads: str) -> dg.AssetsDefinition:

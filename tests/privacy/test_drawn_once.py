@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from resources.ledger import Ledger
+from resources.ledger.ledger import Ledger
 
 # One materialisation of a door, killed right before or after the named step.
 CHILD = """
@@ -17,7 +17,7 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 import numpy as np
 import resources.measurements as module
-from resources.ledger import Ledger
+from resources.ledger.ledger import Ledger
 from door import Door, REQUEST
 
 home, step, moment, door = Path(sys.argv[2]), sys.argv[3], sys.argv[4], sys.argv[5]

@@ -7,12 +7,9 @@ import polars as pl
 import pytest
 from planting import planted
 
-from density_assets.audit.town import CANARIES, PARAMETERS, VISITS_PER_USER, Neighbours, neighbours
 from density_assets.privacy.noise import SimulatedNoise
 from density_assets.privacy.sensitivity import clamped_total, one_visit, truncated_l1, truncated_l2, weighted_l2
-from density_assets.schemes import SCHEMES
-from density_assets.schemes.scheme import SERIES, TOTALS
-from density_assets.studies.epsilon_audit import (
+from density_assets.research.promise.epsilon_test import (
     ALPHA,
     EPSILON_AUDIT,
     GRID,
@@ -25,6 +22,9 @@ from density_assets.studies.epsilon_audit import (
     scores,
     summary,
 )
+from density_assets.research.promise.town import CANARIES, PARAMETERS, VISITS_PER_USER, Neighbours, neighbours
+from density_assets.schemes import SCHEMES
+from density_assets.schemes.scheme import SERIES, TOTALS
 
 EPSILON = 4.0
 FEW = 3_000  # runs: enough for the bugs planted here

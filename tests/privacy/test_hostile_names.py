@@ -5,8 +5,8 @@ import polars as pl
 from runs import MONDAY, WEEK, materialise, only, verdicts
 
 from density_assets.settings import load_settings
-from resources.stamps import stamp_values
-from resources.store import Store
+from resources.tables.stamps import stamp_values
+from resources.tables.store import Store
 
 HOSTILE = "x'\"); drop table cells; --"
 COLUMN = 'x"; drop table y; --'

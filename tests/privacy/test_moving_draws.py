@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from density_assets.moving.windows import sound_sensitivity
 from density_assets.privacy.events import LaplaceVector, SparseVector
 from density_assets.privacy.noise import SimulatedNoise
 from density_assets.privacy.sensitivity import truncated_l2
 from density_assets.schemes import SCHEMES
+from density_assets.schemes.moving.windows import sound_sensitivity
 from density_assets.schemes.scheme import SERIES, Counts
 from density_assets.settings import SchemeSettings, Settings
 

@@ -7,15 +7,15 @@ import geopandas as gpd
 import pytest
 from runs import MONDAY, WEEK, failures, materialise, only
 
-from density_assets.assets import confidential
 from density_assets.definitions import build_definitions
 from density_assets.errors import BadInput
+from density_assets.graph import confidential
+from density_assets.research.density.week import load_week
+from density_assets.research.study import Source
 from density_assets.settings import load_settings
-from density_assets.studies.inputs import load_week
-from density_assets.studies.study import Source
-from resources.ledger import Ledger
-from resources.stamps import stamp_values
-from resources.store import Store
+from resources.ledger.ledger import Ledger
+from resources.tables.stamps import stamp_values
+from resources.tables.store import Store
 
 UP_TO_DOORS = (
     *("cells", "antennas", "towers", "tower_cells", "overlaps", "cover_graph"),
@@ -103,7 +103,7 @@ def test_another_time_zone_is_another_release(town, tmp_path):
 def test_logs_of_real_people_do_not_grow_with_their_number(town, tmp_path, monkeypatch, leaking):
     """What is logged is the same for ten people and for thousands; planted progress lines would show."""
     town.set("[engine]", "[engine]\nrows_per_bucket = 1000")
-    monkeypatch.setattr("resources.week_writer.ROW_GROUP", 1000)
+    monkeypatch.setattr("resources.tables.week_writer.ROW_GROUP", 1000)
     if leaking:
         monkeypatch.setattr(confidential, "_progress", lambda context: context.log.info)
     logged = []

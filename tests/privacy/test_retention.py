@@ -16,13 +16,13 @@ from traces import files_with
 
 from density_assets.definitions import build_definitions
 from density_assets.errors import BadInput
+from density_assets.graph.instance import open_instance
 from density_assets.publication.verification import verify_release
 from density_assets.settings import load_settings
-from resources.instance import open_instance
-from resources.ledger import Ledger
+from resources.ledger.ledger import Ledger
 from resources.measurements import witnesses
-from resources.retention import lacks, purge, traces
-from resources.store import Store
+from resources.tables.retention import lacks, purge, traces
+from resources.tables.store import Store
 
 SECRET = "zq7x_zq7x"  # no picture that is shown as base64 can hold it by chance
 RECORDS = "".join(f"{SECRET}ann{i},2007-09-10 08:{i:02}:00,A\n" for i in range(30)) + (

@@ -2,12 +2,12 @@
 
 import numpy as np
 
+from density_assets.privacy.charges import Budget
 from density_assets.privacy.events import Gaussian
 from density_assets.privacy.noise import OpenDpNoise
-from resources.charges import Budget
-from resources.ledger import Ledger
+from resources.ledger.ledger import Ledger
 from resources.measurements import Measurements, ReleaseRequest
-from resources.store import Store
+from resources.tables.store import Store
 
 ZEROS = np.zeros(50)
 EVENT = Gaussian("series", 17.0, 1.0)

@@ -4,6 +4,7 @@ Everything is imported once and forked, so a process costs what it does. Nothing
 """
 
 import contextlib
+import hashlib
 import json
 import os
 import signal
@@ -18,11 +19,10 @@ import pyarrow.pandas_compat  # noqa: F401
 import pyogrio  # noqa: F401
 from matplotlib.figure import Figure
 
-import resources.store
-from density_assets.assets.zones import STUDY_GROUPS
 from density_assets.definitions import build_definitions
+from density_assets.graph.io_manager import TableIOManager
+from density_assets.graph.zones import STUDY_GROUPS
 from density_assets.settings import load_settings
-from resources.io_manager import TableIOManager
 from resources.measurements import Measurements
 
 WEEK = "2007-09-10"
@@ -143,7 +143,7 @@ def say(**facts: object) -> None:
 
 def digest(file: Path) -> str:
     with np.load(file) as archive:
-        return resources.store.hashlib.sha256(b"".join(archive[name].tobytes() for name in archive.files)).hexdigest()
+        return hashlib.sha256(b"".join(archive[name].tobytes() for name in archive.files)).hexdigest()
 
 
 if __name__ == "__main__":

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import numpy as np
 
-from density_assets.audit.neighbours import Visits, counted
-from density_assets.cities.embedded import embedded_city
-from density_assets.geometry.cover import minimum_cover
-from density_assets.geometry.overlaps import overlaps
-from density_assets.geometry.places import Places
-from density_assets.geometry.voronoi import tower_cells
+from density_assets.geography.cover import minimum_cover
+from density_assets.geography.embedded import embedded_city
+from density_assets.geography.overlaps import overlaps
+from density_assets.geography.places import Places
+from density_assets.geography.voronoi import tower_cells
+from density_assets.research.promise.neighbours import Visits, counted
 
 CELLS, TOWERS = embedded_city(cells=12, towers=15, seed=3)
 SHAPES = tower_cells(TOWERS.xy, CELLS.city)

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from resources import models
+from resources.sql import models
 
 
 def planted(monkeypatch, name: str, old: str, new: str) -> None:
@@ -10,4 +10,4 @@ def planted(monkeypatch, name: str, old: str, new: str) -> None:
     whole = models.model(name)
     assert old in whole.sql
     bugged = replace(whole, sql=whole.sql.replace(old, new))
-    monkeypatch.setattr("resources.engine.model", lambda wanted: bugged if wanted == name else models.model(wanted))
+    monkeypatch.setattr("resources.sql.engine.model", lambda wanted: bugged if wanted == name else models.model(wanted))

@@ -13,8 +13,8 @@ from runs import WEEK
 from serving import ROOT, answer_when, asked, serving
 from town import make_town
 
-from resources.instance import open_instance
-from resources.ledger import Ledger
+from density_assets.graph.instance import open_instance
+from resources.ledger.ledger import Ledger
 
 NEXT, EMPTY = "2007-09-17", "2007-09-24"
 RUNS = """{ runsOrError { ... on Runs { results {

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from shapely import box
 
-from density_assets.report.page import ReportData, report_html
+from density_assets.publication.pages.page import ReportData, report_html
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 from browser import needs_browser, open_browser  # noqa: E402

@@ -16,10 +16,10 @@ pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 from browser import Visitor, needs_browser, open_browser
 from selenium.webdriver.common.keys import Keys
 
-from density_assets.assets.catalogue import catalogue
 from density_assets.definitions import graph
+from density_assets.graph.catalogue import catalogue
 from density_assets.publication.verification import verify_release
-from resources.ledger import Ledger
+from resources.ledger.ledger import Ledger
 
 WEEK = "2007-09-10"
 ZONES = ("1_public", "2_confidential", "3_mechanisms", "4_release", "5_evaluation")

@@ -15,7 +15,7 @@ import resources
 RUNS_SQL = {"execute", "executemany", "executescript", "sql", "query", "project", "filter", "aggregate", "order"}
 QUOTES = {"quoted", "literal"}  # density_assets.sql_names
 OURS = {
-    "resources/ledger.py": {
+    "resources/ledger/ledger.py": {
         "_SCHEMA + ';'.join(_TRIGGERS.values()) (joined)": "constants",
         "table": "charges or draws",
         "name": "a trigger of ours",
@@ -23,8 +23,8 @@ OURS = {
         "marks": "named parameters",
         "action": "update or delete",
     },
-    "resources/store.py": {"kind": "a type as DuckDB names it"},
-    "density_assets/cities/records.py": {
+    "resources/tables/store.py": {"kind": "a type as DuckDB names it"},
+    "density_assets/records/event_files.py": {
         "WHOLE_LINES": "a constant",
         "len(columns)": "a number",
         "moment": "made of a quoted name",
@@ -33,12 +33,12 @@ OURS = {
         "_user_expression(user, types[user], files[0])": "made of a quoted name",
         "_tower_expression(tower, types[tower])": "made of a quoted name",
     },
-    "density_assets/traces/files.py": {
+    "density_assets/research/traces/files.py": {
         **dict.fromkeys(("recipe.rows", "recipe.columns"), "a number, validated"),
         **dict.fromkeys(("recipe.north - recipe.south", "recipe.east - recipe.west"), "numbers, validated"),
         **dict.fromkeys(("south", "west", "_hour(recipe)", "hour", "inside", "reason"), "made of numbers"),
     },
-    "density_assets/traces/tables.py": {
+    "density_assets/research/traces/trace_tables.py": {
         **dict.fromkeys(("len(columns)", "at"), "a number of ours"),
         **dict.fromkeys(("user", "name", "WHOLE_LINES"), "constants"),
         **dict.fromkeys(("moment", "wall_clock"), "made of a quoted name"),

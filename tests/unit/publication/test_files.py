@@ -11,7 +11,7 @@ from shapely import box
 from shapely.geometry import shape
 
 from density_assets.calendar import week_clock
-from density_assets.cities.geography import Cells
+from density_assets.geography.cells_and_towers import Cells
 from density_assets.publication.files import Naming, clock_note, density_table, digests, geojson, hour_start
 
 PARIS = ZoneInfo("Europe/Paris")

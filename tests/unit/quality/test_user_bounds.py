@@ -1,6 +1,6 @@
 """Bounds recomputed by hand: what a correct table always passes and a planted fault never does."""
 
-from density_assets.quality.bounds import capped, clamped_total, weighted_total, weights_bounded
+from density_assets.quality.user_bounds import capped, clamped_total, weighted_total, weights_bounded
 
 
 def test_a_cap_is_kept_up_to_l_visits_in_different_hours():

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from density_assets.settings import EngineSettings
-from resources import week_writer
-from resources.engine import KEYS, SqlEngine, buckets
-from resources.store import Store
+from resources.sql.engine import KEYS, SqlEngine, buckets
+from resources.tables import week_writer
+from resources.tables.store import Store
 
 WEEK = date(2007, 9, 10)
 PARAMETERS = {

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from density_assets.errors import BadInput
-from resources.retention import purge
-from resources.store import Store
+from resources.tables.retention import purge
+from resources.tables.store import Store
 
 WEEK, OTHER = date(2007, 9, 10), date(2007, 9, 17)
 

@@ -9,7 +9,7 @@ from dagster._core.workspace.load_target import EmptyWorkspaceTarget
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
-from resources.guarded_webserver import GuardedWebserver
+from density_assets.graph.guarded_webserver import GuardedWebserver
 
 HERE, PROXIED = "127.0.0.1:3000", "density.example.org"
 EVIL = "https://evil.example"

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from density_assets.privacy.accounting import rdp_bound
+from density_assets.privacy.charges import Budget, BudgetRefused, Charge
 from density_assets.privacy.events import Gaussian
-from resources.charges import Budget, BudgetRefused, Charge
-from resources.ledger import Ledger, LedgerError
+from resources.ledger.ledger import Ledger, LedgerError
 
 BUDGET = Budget(3.0, 1e-5)
 EVENT = Gaussian("series", 17.0, 1.0)  # about epsilon 0.26 at delta 2e-6
@@ -218,8 +218,8 @@ def test_many_processes_charge_one_chain(ledger, tmp_path):
     code = """
 import sys; from pathlib import Path
 from density_assets.privacy.events import Gaussian
-from resources.charges import Budget, Charge
-from resources.ledger import Ledger
+from density_assets.privacy.charges import Budget, Charge
+from resources.ledger.ledger import Ledger
 ledger = Ledger(Path(sys.argv[1]))
 for i in range(10):
     week = f"2007-{sys.argv[2]}-{i}"

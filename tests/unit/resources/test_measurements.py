@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from door import EVENT, REQUEST, Door
 
+from density_assets.privacy.charges import BudgetRefused
 from density_assets.privacy.events import Gaussian
 from density_assets.privacy.noise import OpenDpNoise, SimulatedNoise
-from resources.charges import BudgetRefused
-from resources.ledger import LedgerError
+from resources.ledger.ledger import LedgerError
 from resources.measurements import NotReleasable
 
 

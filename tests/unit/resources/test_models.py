@@ -2,7 +2,7 @@
 
 import pytest
 
-from resources.models import PROVIDED, model, model_names, parse
+from resources.sql.models import PROVIDED, model, model_names, parse
 
 
 @pytest.mark.parametrize("name", model_names())

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from resources.instance import together
+from density_assets.graph.instance import together
 
 STAYS = "import os, pathlib, time; pathlib.Path('stays').write_text(str(os.getpid())); time.sleep(600)"
 LEAVES = "import pathlib, sys\nwhile not pathlib.Path('stays').exists(): pass\nsys.exit(3)"

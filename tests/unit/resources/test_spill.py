@@ -5,14 +5,14 @@ import subprocess
 import sys
 
 from density_assets.settings import EngineSettings
-from resources.engine import SqlEngine
-from resources.spill import spill_folder, sweep
-from resources.store import Store
+from resources.sql.engine import SqlEngine
+from resources.tables.spill import spill_folder, sweep
+from resources.tables.store import Store
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from resources.spill import spill_folder
+from resources.tables.spill import spill_folder
 with spill_folder(Path(sys.argv[1])) as folder:
     (folder / "block").write_text("records")
     os.kill(os.getpid(), signal.SIGKILL)

@@ -5,13 +5,13 @@ from datetime import date
 import numpy as np
 import pytest
 
-from density_assets.cities.embedded import embedded_city
-from density_assets.cities.population import simulate_week
-from density_assets.geometry.cover import minimum_cover
-from density_assets.geometry.overlaps import overlaps
-from density_assets.geometry.places import Places
-from density_assets.geometry.voronoi import tower_cells
-from density_assets.postprocess.smoothing import smooth_nights
+from density_assets.estimation.smoothing import smooth_nights
+from density_assets.geography.cover import minimum_cover
+from density_assets.geography.embedded import embedded_city
+from density_assets.geography.overlaps import overlaps
+from density_assets.geography.places import Places
+from density_assets.geography.voronoi import tower_cells
+from density_assets.people.population import simulate_week
 from density_assets.privacy.accounting import spent
 from density_assets.privacy.noise import SimulatedNoise
 from density_assets.schemes import SCHEMES

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from density_assets.moving.windows import Window, sound_sensitivity
 from density_assets.privacy.events import SparseVector, WindowSelection, from_record, to_record
 from density_assets.privacy.noise import SimulatedNoise
 from density_assets.publication.statement import as_markdown
 from density_assets.schemes import OWN_SETTINGS, SCHEMES
-from density_assets.schemes.moving import FIRST_DAY
+from density_assets.schemes.moving.schemes import FIRST_DAY
+from density_assets.schemes.moving.windows import Window, sound_sensitivity
 from density_assets.schemes.scheme import SERIES, Counts
 from density_assets.settings import SchemeSettings, Settings
 

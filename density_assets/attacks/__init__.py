@@ -1,1 +1,0 @@
-"""Attacks on released aggregates: was a person among those who were counted?"""

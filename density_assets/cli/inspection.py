@@ -1,0 +1,74 @@
+"""What a city's files hold, said before anything runs (`make check`).
+
+The report quotes counts of real records: it is for the terminal of those who may read them, and is not stored.
+"""
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import duckdb
+
+from density_assets.calendar import parse_week, week_clock
+from density_assets.geography.cells_and_towers import Cells, Towers
+from density_assets.geography.cover import minimum_cover
+from density_assets.geography.overlaps import overlaps
+from density_assets.geography.source import city_cells, city_towers
+from density_assets.geography.tables import antennas_table
+from density_assets.geography.voronoi import tower_cells
+from density_assets.records.confinement import named_files, refuse_kept
+from density_assets.records.event_files import is_complete, record_files
+from density_assets.settings import Settings
+from resources.sql.ingest import events
+
+
+def inspect(settings: Settings, week: str | None, home: Path) -> str:
+    """Read everything the settings name and describe it; raises what a run would raise."""
+    chosen = parse_week(week) if week else settings.city.first_week
+    refuse_kept(named_files(settings), home)
+    cells = city_cells(settings)
+    towers = city_towers(settings, cells)
+    lines = [*_geography(settings, cells, towers), *_visits(settings, towers, chosen, home)]
+    return "\n".join(f"{name:<10} {text}" for name, text in lines)
+
+
+def _geography(settings: Settings, cells: Cells, towers: Towers) -> Iterator[tuple[str, str]]:
+    source = "embedded" if settings.city.embedded else f"{settings.city.cells}, {settings.city.towers}"
+    pieces = overlaps(tower_cells(towers.xy, cells.city), cells.polygons)
+    yield "city", f"{settings.city.name} ({source})"
+    yield "cells", f"{len(cells):,} valid and disjoint, {cells.city.area / 1e6:,.2f} km², {cells.crs}"
+    yield (
+        "towers",
+        f"{len(towers):,} sites; antennas merged into one: {towers.merged:,}, outside: {towers.outside:,}",
+    )
+    yield "overlaps", f"{len(pieces):,} above 1 m²"
+    yield "cover", f"{len(minimum_cover(pieces)):,} cells"
+
+
+def _visits(settings: Settings, towers: Towers, week: date, home: Path) -> Iterator[tuple[str, str]]:
+    city, clock = settings.city, week_clock(week, settings.city.zone)
+    yield "week", f"{week}, {city.timezone}"
+    for hours, fate in ((clock.repeated, "happen twice, counted once"), (clock.missing, "do not happen")):
+        if hours:
+            yield "clocks", f"hours {', '.join(map(str, hours))} {fate}"
+    if city.visits is None:
+        yield "visits", f"simulated, {city.simulated_users:,} users"
+        return
+    files = record_files(city.visits, week, settings.folder)
+    refuse_kept(files, home)
+    complete = (
+        "complete" if is_complete(city.visits, week, settings.folder) else "no _SUCCESS: not known to be complete"
+    )
+    yield "files", f"{len(files):,}, {sum(file.stat().st_size for file in files) / 1e6:,.1f} MB, {complete}"
+    with duckdb.connect() as connection:
+        found = events(connection, antennas_table(towers), clock, files, city)
+        reasons = found.aggregate("coalesce(rejection, 'usable') as reason, count(*) as n").order("reason").fetchall()
+        first, last = found.aggregate("min(hour), max(hour)").fetchall()[0]
+    yield "records", f"{sum(n for _, n in reasons):,}"
+    yield from (("", f"{n:,} {reason}") for reason, n in reasons)
+    if first is not None:
+        yield "span", " to ".join(f"{_wall_clock(clock.monday, h):%Y-%m-%d %H}h" for h in (first, last))
+
+
+def _wall_clock(monday: int, hour: int) -> datetime:
+    return datetime.fromtimestamp(monday + hour * 3600, UTC)

@@ -1,0 +1,1 @@
+"""What to make of noisy numbers: post-processing, which costs no privacy."""

@@ -1,0 +1,162 @@
+"""Read the cells of a city from any polygon file GeoPandas reads, and refuse what cannot be a partition."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import geopandas as gpd
+import numpy as np
+import pyproj
+import shapely
+from numpy.typing import NDArray
+
+from density_assets.errors import BadInput, missing_column, some
+from density_assets.geography.cells_and_towers import Cells
+
+PARQUET_SUFFIXES = {".parquet", ".geoparquet"}
+POLYGON_TYPES = [shapely.GeometryType.POLYGON, shapely.GeometryType.MULTIPOLYGON]
+OVERLAP_M2 = 1.0
+# A straight edge in degrees is a curve in metres. Neighbours that draw their common edge through different
+# vertices would seem to overlap once projected; vertices every 20 m or so keep that below 0.1 m² per 10 km.
+EDGE_DEGREES = 0.0002
+
+
+def read_cells(path: Path, cell_id: str) -> Cells:
+    """Read the cells of a city: GeoPackage, GeoJSON, shapefile, GeoParquet.
+
+    cell_id: the column that identifies a cell; whole numbers become text.
+    Cells keep their own coordinate system if it is in metres, else they move to the estimated UTM zone.
+    """
+    frame = _read(path)
+    columns = [str(column) for column in frame.columns if column != frame.geometry.name]
+    if cell_id not in columns:
+        raise missing_column(path, "cell_id", cell_id, columns)
+    if len(frame) == 0:
+        raise BadInput(f"{path.name}: a city must have at least one cell, found none")
+    ids = _ids(frame[cell_id], path)
+    polygons = shapely.force_2d(np.asarray(frame.geometry.array, dtype=object))
+    _check_polygons(polygons, ids, path)
+    cells = _in_metres(ids, polygons, frame.crs, path)
+    _check_disjoint(cells, path)
+    return cells
+
+
+def _read(path: Path) -> Any:
+    """The file as a GeoDataFrame."""
+    if not path.exists():
+        raise BadInput(f"{path}: the file of the cells must exist, found nothing there")
+    try:
+        frame = gpd.read_parquet(path) if path.suffix.lower() in PARQUET_SUFFIXES else gpd.read_file(path)
+    # Arrow and GDAL raise subclasses of these three for files they cannot make sense of.
+    except (OSError, RuntimeError, ValueError) as error:
+        raise BadInput(
+            f"{path.name}: the cells must be a file GeoPandas reads "
+            f"(GeoPackage, GeoJSON, shapefile, GeoParquet), got: {error}"
+        ) from error
+    if not isinstance(frame, gpd.GeoDataFrame):
+        raise BadInput(f"{path.name}: the cells must have a geometry, found only the columns {some(frame)}")
+    return frame
+
+
+def _ids(column: Any, path: Path) -> NDArray[np.object_]:
+    """The identifiers as text, all there and all different."""
+    missing = np.flatnonzero(column.isna() | (column.astype(str).str.strip() == ""))
+    if len(missing):
+        raise BadInput(
+            f"{path.name}: every cell must have an id in {column.name!r}, "
+            f"found {len(missing)} without (rows {some(missing + 1)})"
+        )
+    ids = [_text(value) for value in column]
+    unusable = [value for value, text in zip(column, ids, strict=True) if text is None]
+    if unusable:
+        raise BadInput(
+            f"{path.name}: ids in {column.name!r} must be text or whole numbers, "
+            f"found {len(unusable)} others: {some(unusable)}"
+        )
+    repeated = [text for text, times in Counter(ids).items() if times > 1]
+    if repeated:
+        raise BadInput(
+            f"{path.name}: ids in {column.name!r} must be unique, "
+            f"found {len(repeated)} used more than once: {some(repeated)}"
+        )
+    return np.array(ids, dtype=object)
+
+
+def _text(value: object) -> str | None:
+    """An identifier as text, None if it is neither text nor a whole number."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        return str(value)
+    # Shapefiles and spreadsheets often store whole numbers as floats: 75101, never "75101.0".
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        return str(int(value))
+    return None
+
+
+def _check_polygons(polygons: NDArray[np.object_], ids: NDArray[np.object_], path: Path) -> None:
+    """Every cell must be one valid polygon or multipolygon."""
+    empty = shapely.is_missing(polygons) | shapely.is_empty(polygons)
+    if empty.any():
+        raise BadInput(f"{path.name}: every cell must have a polygon, found {empty.sum()} without: {some(ids[empty])}")
+    other = ~np.isin(shapely.get_type_id(polygons), POLYGON_TYPES)
+    if other.any():
+        kinds = [f"{name} ({shape.geom_type})" for name, shape in zip(ids[other], polygons[other], strict=True)]
+        raise BadInput(
+            f"{path.name}: every cell must be a polygon or multipolygon, found {other.sum()} others: {some(kinds)}"
+        )
+    invalid = ~shapely.is_valid(polygons)
+    if invalid.any():
+        reasons = shapely.is_valid_reason(polygons[invalid])
+        named = [f"{name} ({reason})" for name, reason in zip(ids[invalid], reasons, strict=True)]
+        raise BadInput(
+            f"{path.name}: every polygon must be valid, found {invalid.sum()} invalid: {some(named)}; "
+            "repair them (e.g. shapely.make_valid) and try again"
+        )
+
+
+def _in_metres(ids: NDArray[np.object_], polygons: NDArray[np.object_], crs: Any, path: Path) -> Cells:
+    """The cells in their own coordinate system if its unit is the metre, else in their UTM zone."""
+    if crs is None or not (crs.is_geographic or crs.is_projected):
+        found = "none" if crs is None else f"{crs.name!r}, which says nothing of where on Earth they are"
+        raise BadInput(
+            f"{path.name}: the cells must have a coordinate system, found {found}; "
+            "write the file again with its CRS (for a shapefile, add the .prj)"
+        )
+    if crs.is_projected and all(axis.unit_conversion_factor == 1.0 for axis in crs.axis_info[:2]):
+        return Cells(ids=ids, polygons=polygons, crs=crs.to_string())
+    if crs.is_geographic:
+        _check_degrees(polygons, crs, path)
+        polygons = shapely.segmentize(polygons, EDGE_DEGREES)
+    shapes = gpd.GeoSeries(polygons, crs=crs)
+    utm = shapes.estimate_utm_crs()
+    moved = np.asarray(shapes.to_crs(utm).array, dtype=object)
+    return Cells(ids=ids, polygons=moved, crs=utm.to_string())
+
+
+def _check_degrees(polygons: NDArray[np.object_], crs: pyproj.CRS, path: Path) -> None:
+    """GeoJSON is read as degrees whatever is in it, so metres in it must be caught here."""
+    west, south, east, north = shapely.total_bounds(polygons)
+    if west < -180 or east > 180 or south < -90 or north > 90:
+        raise BadInput(
+            f"{path.name}: coordinates in {crs.to_string()} must be degrees, "
+            f"found x {west:,.1f} to {east:,.1f} and y {south:,.1f} to {north:,.1f}; "
+            "write the file again with the CRS its coordinates are in"
+        )
+
+
+def _check_disjoint(cells: Cells, path: Path) -> None:
+    """A visit must not count in two cells, so no two may overlap by more than OVERLAP_M2."""
+    # One union, which is needed anyway, clears a clean partition without looking at pairs.
+    if cells.areas.sum() - cells.city.area <= OVERLAP_M2:
+        return
+    one, other = shapely.STRtree(cells.polygons).query(cells.polygons, predicate="intersects")
+    one, other = one[one < other], other[one < other]
+    area = shapely.area(shapely.intersection(cells.polygons[one], cells.polygons[other]))
+    worst = [pair for pair in np.argsort(-area, kind="stable") if area[pair] > OVERLAP_M2]
+    if worst:
+        named = [f"{cells.ids[one[p]]} and {cells.ids[other[p]]} ({area[p]:,.0f} m²)" for p in worst]
+        raise BadInput(
+            f"{path.name}: cells must not overlap by more than {OVERLAP_M2:g} m², "
+            f"found {len(worst)} pairs that do: {some(named)}"
+        )

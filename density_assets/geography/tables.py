@@ -1,0 +1,106 @@
+"""The public geography as tables, and back."""
+
+import numpy as np
+import polars as pl
+import shapely
+
+from density_assets.geography.cells_and_towers import Cells, Towers
+from density_assets.geography.cover import Cover
+from density_assets.geography.overlaps import Overlaps
+
+TOWER, CELL = "tower", "cell"
+
+
+def cells_table(cells: Cells) -> pl.DataFrame:
+    """One row per cell."""
+    return pl.DataFrame(
+        {
+            "cell_id": cells.ids.tolist(),
+            "x": cells.centroids[:, 0],
+            "y": cells.centroids[:, 1],
+            "area_m2": cells.areas,
+            "crs": [cells.crs] * len(cells),
+            "geometry": shapely.to_wkb(cells.polygons).tolist(),
+        }
+    )
+
+
+def cells_from(table: pl.DataFrame) -> Cells:
+    """The cells a table holds."""
+    ids = np.array(table["cell_id"].to_list(), dtype=object)
+    return Cells(ids=ids, polygons=polygons(table), crs=table["crs"][0])
+
+
+def polygons(table: pl.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.object_]]:
+    """The geometry column of a table."""
+    return np.asarray(shapely.from_wkb(table["geometry"].to_list()), dtype=object)
+
+
+def antennas_table(towers: Towers) -> pl.DataFrame:
+    """One row per identifier that a record may carry; identifiers are compared as text."""
+    sites = list(towers.antennas.values())
+    return pl.DataFrame(
+        {
+            "antenna_id": [str(antenna) for antenna in towers.antennas],
+            "tower_id": towers.ids[sites].tolist(),
+            "site": sites,
+            "x": towers.xy[sites, 0],
+            "y": towers.xy[sites, 1],
+        }
+    )
+
+
+def towers_table(antennas: pl.DataFrame) -> pl.DataFrame:
+    """One row per site, in the order of the list."""
+    return antennas.unique("site").sort("site").select("tower_id", "site", "x", "y")
+
+
+def towers_from(table: pl.DataFrame) -> Towers:
+    """The sites a table holds."""
+    ids = table["tower_id"].to_numpy()
+    return Towers(
+        ids=ids, xy=table.select("x", "y").to_numpy(), antennas={id_: i for i, id_ in enumerate(ids.tolist())}
+    )
+
+
+def overlaps_table(pieces: Overlaps, towers: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
+    """One row per piece."""
+    return pl.DataFrame(
+        {
+            "tower_id": towers["tower_id"].gather(pieces.tower),
+            "cell_id": cells["cell_id"].gather(pieces.cell),
+            "area_m2": pieces.area,
+            "share": pieces.share,
+        }
+    )
+
+
+def overlaps_from(table: pl.DataFrame, towers: pl.DataFrame, cells: pl.DataFrame) -> Overlaps:
+    """The pieces a table holds, by position in the lists of towers and cells."""
+    tower = _positions(table["tower_id"], towers["tower_id"])
+    cell = _positions(table["cell_id"], cells["cell_id"])
+    return Overlaps(tower, cell, table["area_m2"].to_numpy(), len(towers), len(cells))
+
+
+def cover_table(cover: Cover, towers: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
+    """One row per cell of the cover, in the order of every series over it."""
+    ids = [
+        *towers["tower_id"].gather(cover.towers).to_list(),
+        *cells["cell_id"].gather(cover.cells).to_list(),
+    ]
+    kinds = [TOWER] * len(cover.towers) + [CELL] * len(cover.cells)
+    return pl.DataFrame({"kind": kinds, "id": [str(id_) for id_ in ids]})
+
+
+def cover_from(table: pl.DataFrame, towers: pl.DataFrame, cells: pl.DataFrame) -> Cover:
+    """The cover a table holds, by position in the lists of towers and cells."""
+    chosen = {kind: table.filter(pl.col("kind") == kind)["id"] for kind in (TOWER, CELL)}
+    return Cover(
+        towers=_positions(chosen[TOWER], towers["tower_id"].cast(pl.String)).astype(np.int64),
+        cells=_positions(chosen[CELL], cells["cell_id"]).astype(np.int64),
+    )
+
+
+def _positions(wanted: pl.Series, among: pl.Series) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+    position = {id_: i for i, id_ in enumerate(among.to_list())}
+    return np.array([position[id_] for id_ in wanted.to_list()], dtype=np.int32)

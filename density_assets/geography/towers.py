@@ -1,0 +1,192 @@
+"""Read the tower sites of a city from an antenna list, CSV or Parquet.
+
+Several antennas on one point are one site: visits are counted per site, or a phone that hops between two
+antennas of one mast would be counted twice.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyproj
+import shapely
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import cKDTree
+
+from density_assets.errors import BadInput, missing_column, some
+from density_assets.geography.cells_and_towers import Cells, Towers
+
+PARQUET_SUFFIXES = {".parquet", ".pq"}
+# Coordinates are rounded and projected on their way here; nearer than this is the same place.
+SAME_PLACE_M = 0.01
+# Stands for the infinity a projection returns where it is not defined: finite, and far from any city.
+NOWHERE_M = 1e30
+
+
+def read_towers(path: Path, *, tower_id: str | None, x: str, y: str, crs: str, cells: Cells) -> Towers:
+    """Read the antennas, merge those on one point, drop those outside the city.
+
+    tower_id: the column of the identifier that visit records carry; without it the sites inside the city
+        are numbered from 1 in order of first appearance. Whole numbers are integers, all else is text
+        (a CSV column with a leading zero anywhere is text).
+    x, y: the columns of the coordinates (longitude and latitude, or metres), in the system `crs`.
+    """
+    columns = {"x": x, "y": y} if tower_id is None else {"tower_id": tower_id, "x": x, "y": y}
+    rows = _read(path, columns)
+    raw = np.column_stack([_coordinates(rows["x"], path, x), _coordinates(rows["y"], path, y)])
+    xy = _projected(raw, crs, cells.crs, path)
+    place = _places(xy)
+    if tower_id is None:
+        ids, antennas = None, np.arange(len(rows))
+    else:
+        ids = _identifiers(rows["tower_id"], path, tower_id)
+        antennas = _first_rows(ids, place, path, tower_id)
+    inside = antennas[_inside(xy[antennas], cells)]
+    if len(inside) == 0:
+        raise _all_outside(raw, xy, crs, cells, path)
+    return _sites(ids, xy, place, inside, outside=len(antennas) - len(inside))
+
+
+def _read(path: Path, columns: dict[str, str]) -> pl.DataFrame:
+    """The wanted columns, by role; all of them text if the file is CSV."""
+    if not path.exists():
+        raise BadInput(f"{path}: the file of the towers must exist, found nothing there")
+    parquet = path.suffix.lower() in PARQUET_SUFFIXES
+    try:
+        scan = pl.scan_parquet(path) if parquet else pl.scan_csv(path, infer_schema=False)
+        there = scan.collect_schema().names()
+        for role, column in columns.items():
+            if column not in there:
+                raise missing_column(path, role, column, there)
+        frame = scan.select(pl.col(column).alias(role) for role, column in columns.items()).collect()
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise BadInput(f"{path.name}: the towers must be a Parquet file or a CSV in UTF-8, got: {error}") from error
+    if len(frame) == 0:
+        raise BadInput(f"{path.name}: a city must have at least one tower, found no rows")
+    return frame
+
+
+def _coordinates(values: pl.Series, path: Path, column: str) -> NDArray[np.float64]:
+    """A column of finite numbers."""
+    text = values.str.strip_chars() if values.dtype == pl.String else values
+    numbers = text.cast(pl.Float64, strict=False).to_numpy()
+    bad = np.flatnonzero(~np.isfinite(numbers))
+    if len(bad):
+        named = [f"{values[int(row)]!r} (row {row + 1})" for row in bad]
+        raise BadInput(
+            f"{path.name}: coordinates in {column!r} must be numbers with a decimal point, "
+            f"found {len(bad)} that are not: {some(named)}"
+        )
+    return numbers
+
+
+def _projected(raw: NDArray[np.float64], crs: str, metric: str, path: Path) -> NDArray[np.float64]:
+    """The points in the metric system of the cells."""
+    try:
+        change = pyproj.Transformer.from_crs(crs, metric, always_xy=True)
+    except pyproj.exceptions.ProjError as error:
+        raise BadInput(
+            f"{path.name}: the crs of the towers must be one pyproj knows, such as EPSG:4326, got {crs!r}"
+        ) from error
+    xy = np.column_stack(change.transform(raw[:, 0], raw[:, 1]))
+    return np.where(np.isfinite(xy), xy, NOWHERE_M)
+
+
+def _places(xy: NDArray[np.float64]) -> NDArray[np.int64]:
+    """A number for each point, equal for points no more than SAME_PLACE_M apart."""
+    # Exact repeats go first: a mast with many antennas would otherwise give a quadratic number of pairs.
+    points, repeat = np.unique(xy, axis=0, return_inverse=True)
+    pairs = cKDTree(points).query_pairs(SAME_PLACE_M, output_type="ndarray")
+    near = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(points), len(points)))
+    _, place = connected_components(near, directed=False)
+    return np.asarray(place[repeat], dtype=np.int64)
+
+
+def _identifiers(values: pl.Series, path: Path, column: str) -> NDArray[Any]:
+    """The identifiers: an array of integers if all are whole numbers, else an object array of text."""
+    textual = values.dtype in (pl.String, pl.Categorical, pl.Enum)
+    known = values.cast(pl.String).replace("", None) if textual else values
+    known = known.fill_nan(None) if known.dtype.is_float() else known
+    missing = np.flatnonzero(known.is_null().to_numpy())
+    if len(missing):
+        raise BadInput(
+            f"{path.name}: every tower must have an id in {column!r}, "
+            f"found {len(missing)} without (rows {some(missing + 1)})"
+        )
+    if textual or known.dtype.is_numeric():
+        whole = known.cast(pl.Int64, strict=False)
+        # There and back: "007" stays text, for it may not be the same antenna as "7".
+        if whole.cast(known.dtype, strict=False).equals(known):
+            return whole.to_numpy()
+    if textual:
+        return np.array(known.to_list(), dtype=object)
+    raise BadInput(
+        f"{path.name}: ids in {column!r} must be text or whole numbers below 2^63, "
+        f"got {known.dtype} such as {some(known.unique(maintain_order=True))}"
+    )
+
+
+def _first_rows(ids: NDArray[Any], place: NDArray[np.int64], path: Path, column: str) -> NDArray[np.int64]:
+    """The row where each id first appears; wherever it appears again it must be at the same place."""
+    _, first, which = np.unique(ids, return_index=True, return_inverse=True)
+    moved = ids[place != place[first][which]]
+    if len(moved):
+        split = list(dict.fromkeys(moved.tolist()))
+        raise BadInput(
+            f"{path.name}: an id in {column!r} must be at one point, "
+            f"found {len(split)} at points more than {SAME_PLACE_M * 100:g} cm apart: {some(split)}"
+        )
+    return np.sort(first)
+
+
+def _inside(xy: NDArray[np.float64], cells: Cells) -> NDArray[np.bool_]:
+    """Which points are in the city or on its border."""
+    shapely.prepare(cells.city)
+    # By distance, since a point meant to be on a slanted border is on it only up to rounding.
+    return np.asarray(shapely.dwithin(cells.city, shapely.points(xy), SAME_PLACE_M), dtype=bool)
+
+
+def _sites(
+    ids: NDArray[Any] | None,
+    xy: NDArray[np.float64],
+    place: NDArray[np.int64],
+    antennas: NDArray[np.int64],
+    outside: int,
+) -> Towers:
+    """One site per place, in order of first appearance; its id and point are those of its first antenna.
+
+    antennas: the rows to use, in order.
+    """
+    _, first, which = np.unique(place[antennas], return_index=True, return_inverse=True)
+    position = np.argsort(np.argsort(first))[which]
+    site_rows = antennas[np.sort(first)]
+    site_ids = np.arange(1, len(site_rows) + 1) if ids is None else ids[site_rows]
+    names, sites = (site_ids, np.arange(len(site_rows))) if ids is None else (ids[antennas], position)
+    return Towers(
+        ids=site_ids,
+        xy=xy[site_rows],
+        antennas=dict(zip(names.tolist(), sites.tolist(), strict=True)),
+        merged=len(antennas) - len(site_rows),
+        outside=outside,
+    )
+
+
+def _all_outside(raw: NDArray[np.float64], xy: NDArray[np.float64], crs: str, cells: Cells, path: Path) -> BadInput:
+    """The error for a list without a single antenna in the city."""
+    reached = xy[(xy < NOWHERE_M).all(axis=1)]
+    there = f"{_extent(reached)} in {cells.crs}" if len(reached) else f"nowhere in {cells.crs}"
+    return BadInput(
+        f"{path.name}: towers must lie in the city, found all {len(raw)} outside; "
+        f"they span {_extent(raw)} in {crs}, that is {there}, "
+        f"while the city spans {_extent(shapely.get_coordinates(cells.city))}; "
+        f"check that {crs} is their coordinate system and that x and y are not exchanged"
+    )
+
+
+def _extent(xy: NDArray[np.float64]) -> str:
+    """The bounding box of points, as text."""
+    (left, bottom), (right, top) = xy.min(axis=0), xy.max(axis=0)
+    return f"x {left:,.2f} to {right:,.2f} and y {bottom:,.2f} to {top:,.2f}"

@@ -1,0 +1,1 @@
+"""The Dagster graph: the only package that imports Dagster."""

@@ -1,0 +1,137 @@
+"""What starts by itself: weeks on a schedule or when their files are complete, alerts, and pages that follow a release.
+
+Nothing here can spend twice: a door that is materialised again returns its stored draw. Still, only assets that read
+no records and open no door follow others by themselves; a week is started by a person, the schedule or the sensor.
+"""
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import dagster as dg
+
+from density_assets.graph.jobs import weekly_release
+from density_assets.graph.partitions import WEEKS
+from density_assets.graph.zones import GROUPS, Zone
+from density_assets.records.event_files import is_complete
+from density_assets.settings import Settings
+from resources.alerts import Alert, deliver, quotable
+
+HOUR_OF_RELEASE = 6  # Monday, on the city's clocks: later than any hour that a clock change skips or repeats
+FOLLOWERS = {dg.AssetKey("density_report"), dg.AssetKey("ledger")}  # cheap, released, made of released tables only
+
+
+def weekly_schedule(settings: Settings) -> dg.ScheduleDefinition:
+    """The schedule of a city; a week that would be frozen half delivered is not started."""
+
+    @dg.schedule(
+        name="every_monday",
+        job=weekly_release,
+        cron_schedule=f"0 {HOUR_OF_RELEASE} * * 1",
+        execution_timezone=settings.city.timezone,
+        description="Releases the week that ended last night, on Mondays at 6 on the city's clocks, if it is complete.",
+    )
+    def every_monday(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
+        ended = WEEKS.get_partition_keys(current_time=context.scheduled_execution_time)
+        if not ended:
+            return dg.SkipReason("the first week has not ended")
+        if not _delivered(settings, ended[-1]):
+            return dg.SkipReason(
+                f"the week of {ended[-1]} must have _SUCCESS beside its visit files: what is drawn from a part of them "
+                "stays drawn. Turn on complete_weeks, which waits for it, or start the week by hand"
+            )
+        return dg.RunRequest(run_key=ended[-1], partition_key=ended[-1])
+
+    return every_monday
+
+
+def sensors(settings: Settings, home: Path) -> list[dg.SensorDefinition]:
+    """Those that make sense for a city: real records become complete, simulated ones always are."""
+    found = []
+    if settings.city.visits is not None:
+        found.append(_complete_weeks(settings, settings.city.visits))
+    if settings.alerts.wanted:
+        found.append(_failure_alerts(settings, home / settings.city.name / "dagster" / "undelivered_alerts.jsonl"))
+    return found
+
+
+def following(assets: list[dg.AssetsDefinition]) -> list[dg.AssetsDefinition]:
+    """The same assets; the followers are materialised when what they read was, outside the run that did it."""
+    public = dg.AssetSelection.groups(GROUPS[Zone.PUBLIC])  # made again by every run, and equal
+    follow = (
+        dg.AutomationCondition.any_deps_updated().ignore(public).since_last_handled()
+        & ~dg.AutomationCondition.any_deps_missing()
+        & ~dg.AutomationCondition.any_deps_in_progress()
+        & ~dg.AutomationCondition.in_progress()
+    )
+    return [
+        asset.map_asset_specs(
+            lambda spec: spec.replace_attributes(automation_condition=follow) if spec.key in FOLLOWERS else spec
+        )
+        for asset in assets
+    ]
+
+
+def _complete_weeks(settings: Settings, pattern: str) -> dg.SensorDefinition:
+    @dg.sensor(
+        name="complete_weeks",
+        job=weekly_release,
+        minimum_interval_seconds=300,
+        description="Starts a week once `_SUCCESS` lies beside its visit files: once, oldest first, files unread.",
+    )
+    def complete_weeks(context: dg.SensorEvaluationContext) -> Iterator[dg.RunRequest | dg.SkipReason]:
+        if "{week}" not in pattern:
+            yield dg.SkipReason("city.visits must hold {week}: without it _SUCCESS does not say which week is complete")
+            return
+        released = context.instance.get_materialized_partitions(dg.AssetKey("density"))
+        waiting = [week for week in WEEKS.get_partition_keys() if week not in released]
+        complete = [week for week in waiting if _delivered(settings, week)]
+        for week in complete:
+            # Dagster starts a key once. A revision is declared and started by a person.
+            yield dg.RunRequest(run_key=week, partition_key=week)
+        if not complete:
+            yield dg.SkipReason("no further week is complete")
+
+    return complete_weeks
+
+
+def _delivered(settings: Settings, week: str) -> bool:
+    """Whether all records of a week are there; simulated ones always are."""
+    pattern = settings.city.visits
+    return pattern is None or is_complete(pattern, date.fromisoformat(week), settings.folder)
+
+
+def _failure_alerts(settings: Settings, undelivered: Path) -> dg.SensorDefinition:
+    @dg.run_failure_sensor(
+        name="failure_alerts",
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        monitor_all_code_locations=True,
+        description="Reports a failed run where `[alerts]` says: run, job, week, step and an error without values.",
+    )
+    def failure_alerts(context: dg.RunFailureSensorContext) -> None:
+        run = context.dagster_run
+        for step, error in failures(context):
+            alert = Alert(
+                at=datetime.now(UTC).isoformat(timespec="seconds"),
+                city=settings.city.name,
+                job=run.job_name,
+                week=run.tags.get("dagster/partition"),
+                run=run.run_id,
+                step=step,
+                error=error,
+            )
+            for problem in deliver(alert, settings, undelivered):
+                context.log.warning(problem)
+
+    return failure_alerts
+
+
+def failures(context: dg.RunFailureSensorContext) -> list[tuple[str | None, str]]:
+    """Each failed step and what may be said of its error; of a run that died, that it did."""
+    found: list[tuple[str | None, str]] = []
+    for event in context.get_step_failure_events():
+        error = event.step_failure_data.error
+        cause = error.cause if error and error.cause else error
+        text = quotable(cause.cls_name, cause.message) if cause else "failed: see the page of the run"
+        found.append((event.step_key, text))
+    return found or [(None, "the run ended before its steps did: see the page of the run, then start it again")]

@@ -1,0 +1,172 @@
+"""The confidential zone: everything that touches personal data before noise is added."""
+
+import sys
+from collections.abc import Callable
+from datetime import date
+
+import dagster as dg
+import numpy as np
+import polars as pl
+
+from density_assets import series
+from density_assets.calendar import WeekClock, week_clock
+from density_assets.geography.cover_mapping import to_cover
+from density_assets.geography.overlaps import interpolation
+from density_assets.geography.tables import cells_from, cover_from, overlaps_from, polygons, towers_from
+from density_assets.graph.zones import Column, Made, Zone, asset, column, model_columns, sql_version, upstream
+from density_assets.people.population import simulate_week
+from density_assets.records.confinement import refuse_kept
+from density_assets.records.event_files import is_complete, record_files
+from density_assets.research.plots.maps import value_map
+from density_assets.research.plots.rhythm import week_rhythm
+from resources.sql.ingest import write_records, write_simulated
+from resources.sql.models import model
+from resources.sql.parameters import model_parameters
+
+HOUR = column("hour of the week, 0 is Monday 00:00", "tower_series.hour")
+
+
+def _visit_columns() -> dict[str, Column]:
+    texts = model("visits").columns
+    origins = {"tower_id": ("antennas.tower_id",)}
+    return {name: Column(text, origins.get(name, ("records",))) for name, text in texts.items()}
+
+
+@asset(
+    Zone.CONFIDENTIAL,
+    _visit_columns(),
+    kinds=("sql", "duckdb", "parquet"),
+    code_version=sql_version(model("visits")),
+)
+def visits(
+    context: dg.AssetExecutionContext, antennas: pl.DataFrame, towers: pl.DataFrame, cells: pl.DataFrame
+) -> Made:
+    """Who was seen where in which hour: one row per subscriber, hour and tower site of the week.
+
+    Records are folded onto the city's clocks, mapped from antennas to sites and only then deduplicated.
+    Records without a user, with an unreadable time, outside the week or at an unknown tower are counted and
+    left out. A synthetic city's records are simulated.
+    """
+    settings, store, engine = context.resources.settings, context.resources.store, context.resources.engine
+    clock = week_clock(date.fromisoformat(context.partition_key), settings.city.zone)
+    _say_clock_changes(context, clock)
+    if settings.city.synthetic:
+        sites, users = towers_from(towers), settings.city.simulated_users
+        homes = cells_from(cells).centroids
+        chunks = simulate_week(homes, sites.xy, users=users, seed=settings.city.seed, week=clock.week)
+        write_simulated(store, clock.week, chunks, sites, users, _progress(context))
+        return Made(None)
+    files = record_files(settings.city.visits, clock.week, settings.folder)
+    refuse_kept(files, store.folder.parent)
+    if not is_complete(settings.city.visits, clock.week, settings.folder):
+        context.log.warning("no _SUCCESS beside the visit files: make sure that the week is complete")
+    rejected = write_records(store, engine, clock, files, settings.city, _progress(context))
+    return Made(None, facts={"rejected": rejected})
+
+
+def _progress(context: dg.AssetExecutionContext) -> Callable[[str], None]:
+    """Tell how far work is; of real people only to the terminal, because the number of lines tells their number."""
+    if context.resources.settings.city.synthetic:
+        return context.log.info
+    return lambda line: print(f"  … {line}", file=sys.stderr, flush=True) if sys.stderr.isatty() else None
+
+
+def _say_clock_changes(context: dg.AssetExecutionContext, clock: WeekClock) -> None:
+    for hours, fate in (
+        (clock.repeated, "happens twice and is one slot"),
+        (clock.missing, "does not happen"),
+    ):
+        for hour in hours:
+            context.log.info(f"clocks change in the week of {clock.week}: hour {hour} {fate}")
+
+
+def _model_asset(name: str) -> dg.AssetsDefinition:
+    """An asset whose work is the SELECT in `dbt_like_sql/<name>.sql`."""
+    wanted = model(name)
+
+    def run(context: dg.AssetExecutionContext) -> Made:
+        week = date.fromisoformat(context.partition_key)
+        parameters = model_parameters(context.resources.settings, context.resources.store, week)
+        context.resources.engine.materialise(name, week, parameters, _progress(context))
+        return Made(None)
+
+    run.__name__, run.__doc__ = name, wanted.description
+    return asset(
+        Zone.CONFIDENTIAL,
+        model_columns(wanted),
+        deps=upstream(wanted),
+        kinds=("sql", "duckdb", "parquet"),
+        code_version=sql_version(wanted),
+    )(run)
+
+
+truncated_visits = _model_asset("truncated_visits")
+tower_series = _model_asset("tower_series")
+one_visit_histogram = _model_asset("one_visit_histogram")
+visit_total = _model_asset("visit_total")
+
+
+@asset(
+    Zone.CONFIDENTIAL,
+    {
+        "cell_id": column("identifier of the cell", "cells.cell_id"),
+        "hour": HOUR,
+        "original": column("visits before truncation", "tower_series.original", "overlaps.share"),
+        "truncated": column("visits kept by truncation", "tower_series.truncated", "overlaps.share"),
+    },
+)
+def iris_series(
+    context: dg.AssetExecutionContext,
+    tower_series: pl.DataFrame,
+    overlaps: pl.DataFrame,
+    towers: pl.DataFrame,
+    cells: pl.DataFrame,
+) -> Made:
+    """Visits per cell and hour: each tower's visits spread over the cells in proportion to overlapping area.
+
+    Acs & Castelluccia 2014, Formula 1.
+    """
+    spread = interpolation(overlaps_from(overlaps, towers, cells))
+    mapped = {
+        name: spread @ series.matrix(tower_series, towers["tower_id"], name) for name in ("original", "truncated")
+    }
+    table = series.table(cells.select("cell_id"), **mapped)
+    totals = {name: values.sum(axis=0) for name, values in mapped.items()}
+    return Made(table, {"rhythm": week_rhythm("visits in the city by hour", **totals)})
+
+
+@asset(
+    Zone.CONFIDENTIAL,
+    {
+        "kind": column("`tower` or `cell`", "cover_graph.kind"),
+        "id": column("identifier of the tower or cell", "cover_graph.id"),
+        "hour": HOUR,
+        "original": column("visits before truncation", "tower_series.original", "overlaps.share"),
+        "truncated": column("visits kept by truncation", "tower_series.truncated", "overlaps.share"),
+    },
+)
+def cover_series(
+    context: dg.AssetExecutionContext,
+    tower_series: pl.DataFrame,
+    overlaps: pl.DataFrame,
+    cover_graph: pl.DataFrame,
+    towers: pl.DataFrame,
+    tower_cells: pl.DataFrame,
+    cells: pl.DataFrame,
+) -> Made:
+    """Visits per cell of the cover and hour.
+
+    Every piece of overlap belongs to exactly one cell of the cover, so nothing is counted twice: the cover sums
+    to the city's total, and one visit still moves a mass of one.
+    """
+    pieces = overlaps_from(overlaps, towers, cells)
+    cover = cover_from(cover_graph, towers, cells)
+    gather = to_cover(pieces, cover)
+    mapped = {
+        name: gather @ series.matrix(tower_series, towers["tower_id"], name) for name in ("original", "truncated")
+    }
+    shapes = np.concatenate([polygons(tower_cells)[cover.towers], polygons(cells)[cover.cells]])
+    means = mapped["truncated"].mean(axis=1)
+    title = f"minimum cover, {means.mean():.0f} visits per cell and hour"
+    picture = value_map(shapes, means, title, "mean visits per hour after truncation")
+    return Made(series.table(cover_graph, **mapped), {"map": picture})

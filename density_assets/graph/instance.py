@@ -1,0 +1,98 @@
+"""The Dagster instance of a city, and serving it on this machine.
+
+Each city has its own instance, beside its tables: asset keys are the same for every city, so one instance for
+two of them would mix their histories.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from importlib.resources import files
+from pathlib import Path
+
+import dagster as dg
+from filelock import FileLock, Timeout
+
+from density_assets.errors import BadInput
+from density_assets.graph.abandoned import fail_abandoned
+from density_assets.graph.partitions import current_home, current_settings
+from density_assets.graph.zones import WRITER
+
+LOOPBACK = "127.0.0.1"
+WORKSPACE = "workspace.yaml"
+LOOK_SECONDS = 0.5
+PATIENCE_SECONDS = 60  # the daemon ends the step it is at
+
+
+def serve(port: int, *, read_only: bool) -> int:
+    """Serve the web UI on this machine only, until interrupted.
+
+    read_only: for those who may look and not touch: no daemon, and the server refuses to start or change anything.
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # being stopped is being interrupted
+    folder = open_instance(current_home(), current_settings().city.name)
+    try:
+        return together(_webserver(port, "--read-only")) if read_only else _work(port, folder)
+    except KeyboardInterrupt:
+        return 0
+
+
+def _work(port: int, folder: Path) -> int:
+    """Web server and daemon: one pair per instance, because two daemons would start everything twice."""
+    try:
+        with FileLock(folder / "serving.lock", timeout=0):
+            with dg.DagsterInstance.get() as instance:
+                # The default limit counts from the second look at the queue only: runs queued before would overlap.
+                instance.event_log_storage.set_concurrency_slots(WRITER, 1)
+                for run in fail_abandoned(instance):
+                    print(f"run {run} had lost its process and was marked as failed: start it again", file=sys.stderr)
+            return together(_webserver(port), [sys.executable, "-m", "dagster._daemon", "run", "-w", WORKSPACE])
+    except Timeout:
+        raise BadInput(
+            f"an instance must be served once, and {folder} is being served already: use that server, stop it, "
+            "or look with READONLY=1"
+        ) from None
+
+
+def _webserver(port: int, *options: str) -> list[str]:
+    guarded = [sys.executable, "-m", "density_assets.graph.guarded_webserver"]
+    return [*guarded, "--host", LOOPBACK, "--port", str(port), "-w", WORKSPACE, *options]
+
+
+def together(*commands: list[str]) -> int:
+    """Run programs side by side until one ends; then the others are ended too. Returns the exit status of the first."""
+    running = [subprocess.Popen(command) for command in commands]
+    try:
+        while all(process.poll() is None for process in running):
+            time.sleep(LOOK_SECONDS)
+        return next(process.returncode for process in running if process.returncode is not None)
+    finally:
+        for process in running:
+            process.terminate()
+        for process in running:
+            _wait(process)
+
+
+def _wait(process: subprocess.Popen[bytes]) -> None:
+    try:
+        process.wait(PATIENCE_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def open_instance(home: Path, city: str) -> Path:
+    """Point Dagster at the city's own instance, with our settings in it; returns its folder."""
+    folder = home / city / "dagster"
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)  # who runs what when is for those who run it
+    os.environ["DAGSTER_HOME"] = str(folder)
+    with (
+        files("density_assets.graph").joinpath("dagster.yaml").open("rb") as ours,
+        (folder / "dagster.yaml").open("wb") as its,
+    ):
+        shutil.copyfileobj(ours, its)
+    return folder

@@ -1,0 +1,145 @@
+"""The public zone: geometry anybody may know. Nothing here reads a record."""
+
+import dagster as dg
+import polars as pl
+import shapely
+
+from density_assets.geography.cover import minimum_cover
+from density_assets.geography.overlaps import overlaps as find_overlaps
+from density_assets.geography.source import city_cells, city_towers
+from density_assets.geography.tables import (
+    antennas_table,
+    cells_from,
+    cells_table,
+    cover_table,
+    overlaps_from,
+    overlaps_table,
+    polygons,
+    towers_from,
+    towers_table,
+)
+from density_assets.geography.voronoi import tower_cells as voronoi
+from density_assets.graph.zones import Made, Zone, asset, column
+from density_assets.research.plots.maps import cover_map, outline_map
+
+CELL_ID = "identifier of the cell"
+TOWER_ID = "identifier of the tower site"
+
+
+@asset(
+    Zone.PUBLIC,
+    {
+        "cell_id": column(CELL_ID),
+        "x": column("centroid, metres in the system of `crs`"),
+        "y": column("centroid, metres in the system of `crs`"),
+        "area_m2": column("area in square metres"),
+        "crs": column("metric coordinate system of x, y and geometry"),
+        "geometry": column("polygon as WKB"),
+    },
+)
+def cells(context: dg.AssetExecutionContext) -> Made:
+    """The areas the release speaks of (IRIS cells in the case study), checked to be valid and disjoint."""
+    city = city_cells(context.resources.settings)
+    facts = {"cells": len(city), "area_km2": round(float(city.areas.sum()) / 1e6, 2), "crs": city.crs}
+    return Made(cells_table(city), {"map": outline_map(city.polygons, f"{len(city)} cells")}, facts)
+
+
+@asset(
+    Zone.PUBLIC,
+    {
+        "antenna_id": column("identifier a record may carry, as text"),
+        "tower_id": column("identifier of the site the antenna stands on"),
+        "site": column("position of the site in the list, from 0"),
+        "x": column("metres, in the cells' coordinate system", "cells.crs"),
+        "y": column("metres, in the cells' coordinate system", "cells.crs"),
+    },
+)
+def antennas(context: dg.AssetExecutionContext, cells: pl.DataFrame) -> Made:
+    """Every antenna of the public list that stands inside the city, and the site it belongs to.
+
+    Antennas that share a point are one site. Positions come from this list, never from records, and a record
+    at an antenna that is not listed is dropped.
+    """
+    towers = city_towers(context.resources.settings, cells_from(cells))
+    if towers.merged:
+        context.log.info(f"{towers.merged} antennas share a point with another and were merged into its site")
+    if towers.outside:
+        context.log.warning(f"{towers.outside} antennas lie outside the cells and were left out")
+    facts = {"sites": len(towers), "merged": towers.merged, "outside": towers.outside}
+    return Made(antennas_table(towers), facts=facts)
+
+
+@asset(
+    Zone.PUBLIC,
+    {
+        "tower_id": column(TOWER_ID, "antennas.tower_id"),
+        "site": column("position of the site in the list, from 0", "antennas.site"),
+        "x": column("metres, in the cells' coordinate system", "antennas.x"),
+        "y": column("metres, in the cells' coordinate system", "antennas.y"),
+    },
+)
+def towers(context: dg.AssetExecutionContext, antennas: pl.DataFrame) -> Made:
+    """Tower sites: the places a device can be seen at. Every series over towers has exactly these rows."""
+    table = towers_table(antennas)
+    return Made(table, facts={"towers": len(table)})
+
+
+@asset(
+    Zone.PUBLIC,
+    {
+        "tower_id": column(TOWER_ID, "towers.tower_id"),
+        "area_m2": column("area in square metres", "towers.x", "towers.y", "cells.geometry"),
+        "geometry": column("polygon as WKB", "towers.x", "towers.y", "cells.geometry"),
+    },
+)
+def tower_cells(context: dg.AssetExecutionContext, towers: pl.DataFrame, cells: pl.DataFrame) -> Made:
+    """The part of the city nearer to one tower than to any other: Voronoi cells cut at the city's border."""
+    xy = towers_from(towers).xy
+    shapes = voronoi(xy, cells_from(cells).city)
+    table = towers.select("tower_id").with_columns(
+        area_m2=pl.Series(shapely.area(shapes)), geometry=pl.Series(shapely.to_wkb(shapes).tolist())
+    )
+    return Made(table, {"map": outline_map(shapes, f"{len(table)} tower cells", xy)}, {"tower_cells": len(table)})
+
+
+@asset(
+    Zone.PUBLIC,
+    {
+        "tower_id": column(TOWER_ID, "tower_cells.tower_id"),
+        "cell_id": column(CELL_ID, "cells.cell_id"),
+        "area_m2": column("area of the piece", "tower_cells.geometry", "cells.geometry"),
+        "share": column("area of the piece as a part of its tower cell", "tower_cells.geometry", "cells.geometry"),
+    },
+)
+def overlaps(context: dg.AssetExecutionContext, tower_cells: pl.DataFrame, cells: pl.DataFrame) -> Made:
+    """The pieces in which tower cells and cells overlap by more than 1 m².
+
+    A visit seen at a tower is spread over the cells by these shares, which sum to one for every tower.
+    """
+    pieces = find_overlaps(polygons(tower_cells), polygons(cells))
+    return Made(overlaps_table(pieces, tower_cells, cells), facts={"overlaps": len(pieces)})
+
+
+@asset(
+    Zone.PUBLIC,
+    {
+        "kind": column("`tower` or `cell`"),
+        "id": column("identifier of the tower or cell, as text", "overlaps.tower_id", "overlaps.cell_id"),
+    },
+    table="cover",
+)
+def cover_graph(
+    context: dg.AssetExecutionContext, overlaps: pl.DataFrame, tower_cells: pl.DataFrame, cells: pl.DataFrame
+) -> Made:
+    """The fewest tower cells and cells that together cover the city, stored as table `cover`.
+
+    Towers and cells are the two sides of a graph, joined where they overlap; a minimum vertex cover of it
+    (Hopcroft–Karp matching and König's theorem; Acs & Castelluccia 2014, Thm 5) picks large cells, whose counts
+    stand noise better. It looks at geometry only, so it costs no privacy.
+    """
+    pieces = overlaps_from(overlaps, tower_cells, cells)
+    cover = minimum_cover(pieces)
+    title = f"minimum cover: {len(cover)} cells of {pieces.towers} + {pieces.cells}"
+    picture = cover_map(polygons(tower_cells)[cover.towers], polygons(cells)[cover.cells], title)
+    facts = {"cover": len(cover), "towers": len(cover.towers), "cells": len(cover.cells)}
+    return Made(cover_table(cover, tower_cells, cells), {"map": picture}, facts)

@@ -1,0 +1,42 @@
+"""Studies and audits as assets: figures and summary in the UI, files where `make study` writes them.
+
+They belong to the evaluation zone, because they compare with the truth; nothing is downstream of them.
+"""
+
+from datetime import date
+from typing import Any
+
+import dagster as dg
+
+from density_assets.graph.partitions import WEEKS
+from density_assets.graph.zones import OWNERS, STUDY_GROUPS, Zone, inline_picture
+from density_assets.research.studies import STUDIES
+from density_assets.research.study import Source, Study, conduct
+
+
+def study_asset(study: Study[Any]) -> dg.AssetsDefinition:
+    """One study as an asset; weekly ones have a partition per week."""
+
+    def run(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
+        settings, store = context.resources.settings, context.resources.store
+        week = date.fromisoformat(context.partition_key) if study.weekly else settings.city.first_week
+        outcome = conduct(study, Source(settings, store, week), study.repetitions, context.log.info)
+        pictures = {name: inline_picture(picture) for name, picture in outcome.pictures.items()}
+        summary, folder = dg.MetadataValue.md(outcome.summary), str(outcome.folder.relative_to(store.folder))
+        return dg.MaterializeResult(metadata={"summary": summary, "folder": folder, **pictures})
+
+    return dg.asset(
+        name=study.asset_name,
+        description=f"{study.title}. {study.repetitions} seeded repetitions; finished ones are kept.",
+        group_name=STUDY_GROUPS[study.kind],
+        owners=[OWNERS[Zone.EVALUATION]],
+        tags={"zone": Zone.EVALUATION.value},
+        kinds={"python", "matplotlib"},
+        code_version=str(study.version),
+        partitions_def=WEEKS if study.weekly else None,
+        deps=list(study.tables),
+        required_resource_keys={"settings", "store"},
+    )(run)
+
+
+STUDY_ASSETS = [study_asset(study) for study in STUDIES.values()]

@@ -1,0 +1,158 @@
+"""The page of one weekly release: a single HTML file that reads from disk and asks the network for nothing.
+
+The page shows what was released and computes nothing private: its data are the released counts, their standard errors
+and the public geography. Markup, style and behaviour are page.html, page.css and page.js beside this module.
+"""
+
+import html
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date, timedelta
+from importlib import resources
+from string import Template
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+
+from density_assets.calendar import HOURS
+from density_assets.publication.pages.markdown import markdown_html
+from density_assets.publication.pages.outlines import outlines
+
+STATEMENT_TITLE = "# Privacy statement\n\n"
+
+
+@dataclass(frozen=True)
+class ReportData:
+    """What the page shows.
+
+    week: the Monday the week is named after.
+    polygons: one shapely polygon or multipolygon per cell, x to the east and y to the north in metres.
+    counts, standard_errors: shape (cells, 168), hours of the week in local time.
+    statement: Markdown; see `markdown_html` for the part of it that is understood.
+    downloads: label and the name of a file beside the page.
+    """
+
+    city: str
+    week: date
+    timezone: str
+    cell_ids: list[str]
+    polygons: NDArray[np.object_]
+    counts: NDArray[np.int64]
+    standard_errors: NDArray[np.float64]
+    statement: str
+    downloads: dict[str, str]
+    notes: list[str]
+
+    def __post_init__(self) -> None:
+        """Refuse what would draw a wrong page without a word."""
+        cells = len(self.cell_ids)
+        if not cells or len(set(self.cell_ids)) != cells:
+            raise ValueError(f"cell_ids must be distinct and at least one, got {cells} of them")
+        if len(self.polygons) != cells:
+            raise ValueError(f"there must be one polygon per cell, got {len(self.polygons)} for {cells} cells")
+        for name in ("counts", "standard_errors"):
+            if (shape := getattr(self, name).shape) != (cells, HOURS):
+                raise ValueError(f"{name} must have shape {(cells, HOURS)}, got {shape}")
+        if not (np.isfinite(self.standard_errors).all() and (self.standard_errors >= 0).all()):
+            raise ValueError("standard_errors must be finite and at least 0")
+        if self.week.weekday() != 0:
+            raise ValueError(f"week must be a Monday, got {self.week:%A} {self.week}")
+
+
+def report_html(data: ReportData) -> str:
+    """The whole page, ready to be written to one file."""
+    return Template(_part("page.html")).substitute(
+        style=_part("page.css"),
+        script=_part("page.js"),
+        data=_embedded(_script_data(data)),
+        city=html.escape(data.city),
+        monday=_day(data.week),
+        week=html.escape(_week_name(data.week)),
+        timezone=html.escape(data.timezone),
+        facts=_facts(data),
+        statement=_statement(data.statement),
+        notes=_notes(data.notes),
+        downloads=_downloads(data.downloads),
+    )
+
+
+def _part(name: str) -> str:
+    return (resources.files("density_assets.publication.pages") / name).read_text(encoding="utf-8")
+
+
+def _script_data(data: ReportData) -> dict[str, Any]:
+    """What page.js draws from: areas in whole square metres, standard errors to three digits."""
+    shapes = outlines(data.polygons)
+    return {
+        "city": data.city,
+        "days": [(f"{day:%A}", _day(day)) for day in _days(data.week)],
+        "ids": data.cell_ids,
+        "width": shapes.width,
+        "height": shapes.height,
+        "rings": shapes.rings,
+        "areas": [max(1, round(area)) for area in shapely.area(data.polygons)],
+        "counts": data.counts.tolist(),
+        "errors": [[_short(error) for error in row] for row in data.standard_errors.tolist()],
+    }
+
+
+def _embedded(value: Any) -> str:
+    """JSON that may stand inside a script element: without `<` no tag or comment can begin in it."""
+    return json.dumps(value, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+
+
+def _short(value: float) -> float | int:
+    rounded = float(f"{value:.3g}")
+    return int(rounded) if rounded.is_integer() else rounded
+
+
+def _days(week: date) -> list[date]:
+    return [week + timedelta(days=i) for i in range(7)]
+
+
+def _day(day: date) -> str:
+    return f"{day.day} {day:%B %Y}"
+
+
+def _week_name(week: date) -> str:
+    """The week by its first and last day, without repeating the month or year they share."""
+    sunday = week + timedelta(days=6)
+    shared = "%B %Y" if week.year != sunday.year else "%B" if week.month != sunday.month else ""
+    return f"{f'{week.day} {week.strftime(shared)}'.strip()} – {_day(sunday)}"
+
+
+def _facts(data: ReportData) -> str:
+    square_km = shapely.area(data.polygons).sum() / 1e6
+    facts = {
+        "cells": f"{len(data.cell_ids):,}",
+        "km²": f"{square_km:,.0f}" if square_km >= 10 else f"{square_km:.2g}",
+        "visits counted": f"{data.counts.sum():,}",
+    }
+    return "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts.items())
+
+
+def _statement(text: str) -> str:
+    titled = text if text.lstrip().startswith("# ") else STATEMENT_TITLE + text
+    return markdown_html(titled)
+
+
+def _notes(notes: list[str]) -> str:
+    return _section("notes", "Notes on this week", (html.escape(note) for note in notes))
+
+
+def _downloads(downloads: dict[str, str]) -> str:
+    """Links that stay beside the page: after `./` a name cannot become a scheme or a host."""
+    links = (
+        f'<a href="./{quote(name)}">{html.escape(label)}</a> <span class="file">{html.escape(name)}</span>'
+        for label, name in downloads.items()
+    )
+    return _section("downloads", "Data of this release", links)
+
+
+def _section(name: str, title: str, items: Iterable[str]) -> str:
+    entries = "".join(f"<li>{item}</li>" for item in items)
+    return f'<section class="{name}"><h2>{title}</h2><ul>{entries}</ul></section>' if entries else ""

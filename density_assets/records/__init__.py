@@ -1,0 +1,1 @@
+"""Event files of operators: finding and reading them."""

@@ -1,0 +1,1 @@
+"""Reproduces the papers and attacks our own releases. Nothing flows from here to a release."""

@@ -1,0 +1,89 @@
+"""What a study works on: the matrices of one materialised week of a synthetic city."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from density_assets import series
+from density_assets.errors import BadInput
+from density_assets.geography.places import Places
+from density_assets.geography.tables import cells_from
+from density_assets.research.study import Source
+from density_assets.schemes.scheme import Counts, Scheme
+from density_assets.settings import Settings
+from resources.tables.geography import read_places
+
+TABLES = (
+    "tower_series",
+    "one_visit_histogram",
+    "visit_total",
+    "cells",
+    "towers",
+    "tower_cells",
+    "overlaps",
+    "cover_graph",
+)
+
+
+@dataclass(frozen=True)
+class Week:
+    """A week's counts before and after truncation, and the public geography they lie on.
+
+    settings: those the week was made under; a point of a grid may name others.
+    truth: original visits per cell and hour, which every metric compares with.
+    tower_totals: original visits of each tower.
+    """
+
+    settings: Settings
+    places: Places
+    centroids: NDArray[np.float64]
+    truncated: NDArray[np.float64]
+    weighted: NDArray[np.int64]
+    sampled: NDArray[np.int64]
+    visit_total: int
+    truth: NDArray[np.float64]
+    tower_totals: NDArray[np.float64]
+
+    def counts(self, scheme: Scheme) -> Counts:
+        """The confidential numbers as a scheme's doors would see them."""
+        here: NDArray[Any] = self.weighted
+        if scheme.places != "towers":
+            here = self.places.from_towers(scheme.places) @ self.truncated
+        return Counts(series=here, sampled=self.sampled, visit_total=self.visit_total)
+
+
+def load_week(source: Source) -> Week:
+    """Read a materialised week; real people's weeks are refused, because a study draws many times."""
+    settings, store, week = source.settings, source.store, source.week
+    if not settings.city.synthetic:
+        raise BadInput(
+            "a study must run on a synthetic city, got records of real people: it draws noise many times and compares "
+            "with the truth, which nobody pays for. Simulate people on the same geography: city.users, no city.visits"
+        )
+    if not store.week_file("visit_total", week).exists():
+        raise BadInput(f"the week of {week} of {settings.city.name} must be materialised first: make release")
+    towers, cells, places = store.read_public("towers"), store.read_public("cells"), read_places(store)
+    counted = store.read_week("tower_series", week)
+    original = series.matrix(counted, towers["tower_id"], "original").astype(np.float64)
+    return Week(
+        settings=settings,
+        places=places,
+        centroids=cells_from(cells).centroids,
+        truncated=series.matrix(counted, towers["tower_id"], "truncated").astype(np.float64),
+        weighted=series.matrix(counted, towers["tower_id"], "weighted"),
+        sampled=series.vector(store.read_week("one_visit_histogram", week), towers["tower_id"], "users"),
+        visit_total=store.read_week("visit_total", week)["visits"].item(),
+        truth=places.to_cells("towers") @ original,
+        tower_totals=original.sum(axis=1),
+    )
+
+
+def bounds(week: Week) -> str:
+    """The settings that bound what one user adds, as a line above a summary."""
+    privacy, scheme = week.settings.privacy, week.settings.scheme
+    return (
+        f"Unless a table says otherwise: delta {privacy.delta:g}, l = {privacy.visits_per_user} visits kept per user, "
+        f"{privacy.visits_clamp} counted in the number of visits, weights for {scheme.weight_l}."
+    )

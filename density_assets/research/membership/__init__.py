@@ -1,0 +1,1 @@
+"""Membership inference on aggregates, and the defenses against it (Pyrgelis et al.)."""

@@ -1,0 +1,1 @@
+"""Moving characteristics, and the recovery of trajectories from counts."""

@@ -1,0 +1,108 @@
+"""What studies of moving characteristics work on: some days of a simulated crowd, or of taxis a person names."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from density_assets.errors import BadInput
+from density_assets.people.crowd import HOURS, crowd
+from density_assets.research.moving.daily import NAMES as SCHEMES
+from density_assets.research.moving.daily import Recipe, mean_distance, needed, quiet_streams
+from density_assets.research.study import Source
+from density_assets.research.traces.taxis import MINUTES, read_traces
+from density_assets.schemes.moving.stream import FEWEST, Floats, histograms
+from density_assets.schemes.moving.windows import candidates, sound_utility
+
+PAST = 7  # days that `dynamic_hybrid` learns from
+SEED = 2008
+NAMES: dict[str, str] = {name: name.replace("_", " ") for name in SCHEMES}
+
+
+@dataclass(frozen=True)
+class Days:
+    """Days of people who are in one cell at every stamp; the last is the one that is released.
+
+    xy: centres of the cells. cells: (days, people, stamps). clock: hour of the day of each stamp.
+    source: whose days they are; published numbers differ.
+    """
+
+    xy: Floats
+    cells: NDArray[np.int32]
+    clock: Floats
+    source: Literal["crowd", "taxis"] = "crowd"
+
+    def streams(self) -> list[Floats]:
+        """The histograms of each day."""
+        return [histograms(day, len(self.xy)) for day in self.cells]
+
+    @property
+    def night(self) -> NDArray[np.bool_]:
+        """Stamps at which people are taken to rest."""
+        return np.asarray((self.clock < 7) | (self.clock >= 20))
+
+
+@dataclass(frozen=True)
+class Streams:
+    """The histograms of all people: the days before, and today."""
+
+    days: Days
+    past: list[Floats]
+    today: Floats
+
+    @property
+    def mean_change(self) -> float:
+        """T̄, of the day before: what a person could know who chooses T."""
+        return mean_distance(self.past[-1])
+
+
+def load_days(source: Source) -> Days:
+    """A crowd of 130,000 people, or the taxis of the files that are given."""
+    if source.data is None:
+        simulated = crowd(days=PAST + 1, seed=SEED)
+        return Days(simulated.xy, simulated.cells, np.array(HOURS, dtype=np.float64))
+    traces = read_traces(source.data)
+    if len(traces.days) < 2:
+        raise BadInput(
+            f"traces must cover two days or more, got {len(traces.days)}: windows are learnt from days before"
+        )
+    clock = np.arange(traces.cells.shape[2]) * MINUTES / 60
+    return Days(traces.xy, traces.cells[-PAST - 1 :], clock, "taxis")
+
+
+def load_streams(source: Source) -> Streams:
+    """The same as histograms."""
+    return as_streams(load_days(source))
+
+
+def as_streams(days: Days) -> Streams:
+    """Histograms of all people."""
+    *past, today = days.streams()
+    return Streams(days, past, today)
+
+
+def recipe(past: list[Floats], point: Mapping[str, Any]) -> Recipe:
+    """The choices a point of a grid asks for: T as a multiple of T̄, and c, by one rule for all schemes if not named.
+
+    Both are read off the day before, which nobody has to pay for on a crowd that nobody is in.
+    """
+    change = point["factor"] * mean_distance(past[-1])
+    return Recipe(
+        epsilon=point["epsilon"],
+        change=change,
+        releases=point.get("releases") or _needed(past[-1], change, point["scheme"]),
+        sound=point["calibration"] == "sound",
+    )
+
+
+def _needed(day: Floats, change: float, scheme: str) -> int:
+    """As many releases as T asks for without noise, in any of the streams that the scheme compares.
+
+    Quiet streams are those around the window in which people really move, whichever window noise will choose.
+    """
+    daytime = candidates(len(day))[int(np.argmax(sound_utility(day, Recipe.weight)))].mask(len(day))
+    streams = {"static_hybrid": 1, "dynamic_hybrid": 2}.get(scheme)
+    compared = [np.arange(len(day))] if streams is None else quiet_streams(daytime, streams)
+    return max([FEWEST, *(needed(day[stamps], change) for stamps in compared)])

@@ -1,0 +1,57 @@
+"""The results page: summaries and figures of studies, one after another, as Markdown beside their pictures."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from density_assets.errors import BadInput, nearest
+from density_assets.research.density.releases import EMD_HOURS
+from density_assets.research.studies import STUDIES
+from density_assets.research.study import Outcome, Source, conduct
+from resources.tables.store import write_durably
+
+
+def write_results(source: Source, names: Iterable[str], repetitions: int | None, page: Path) -> None:
+    """Conduct studies (finished repetitions are kept) and write one page; it appears whole or not at all.
+
+    names: by default the studies of releases of the city's week; the others bring people of their own.
+    """
+    chosen = list(names) or [name for name, study in STUDIES.items() if study.tables]
+    for name in chosen:
+        if name not in STUDIES:
+            raise BadInput(f"a study must be one of {', '.join(STUDIES)}; got {name!r}{nearest(name, STUDIES)}")
+    pictures = page.parent / "images" / page.stem
+    pictures.mkdir(parents=True, exist_ok=True)
+    sections = []
+    for name in chosen:
+        study = STUDIES[name]
+        outcome = conduct(study, source, repetitions or study.repetitions, source.report)
+        for title, picture in outcome.pictures.items():
+            (pictures / f"{title}.png").write_bytes(picture)
+        sections.append(_section(outcome, pictures.relative_to(page.parent)))
+    write_durably(page, "\n".join([_head(source, chosen), *sections]).encode())
+
+
+def _section(outcome: Outcome, pictures: Path) -> str:
+    shown = "".join(f"\n![{title.replace('_', ' ')}]({pictures / title}.png)\n" for title in outcome.pictures)
+    return outcome.summary + shown
+
+
+def _head(source: Source, names: list[str]) -> str:
+    city = source.settings.city
+    return (
+        f"# Results: {city.name}\n\n"
+        f"Written by `make results`, which runs the studies below and keeps what is finished. {city.simulated_users:,} "
+        "simulated people; seeded noise, mean ± standard deviation over repetitions; settings that no line names are "
+        "the city's. MRE and PC are those of Acs & Castelluccia (2014), against the original series of the cells. EMD "
+        f"is the mean over {len(EMD_HOURS)} hours, every seventh of the week and so each hour of the day once; over "
+        "all 168 where it is shown hour by hour. `−`: without the improvements of §5.4. `published` reproduces the "
+        "papers' constants, `sound` is what may be released. What follows from the numbers, and where they differ from "
+        "the papers, is said in [findings.md](findings.md).\n\n"
+        + "\n".join(f"- [{STUDIES[name].title}](#{_anchor(STUDIES[name].title)})" for name in names)
+        + "\n"
+    )
+
+
+def _anchor(title: str) -> str:
+    """The name a heading gets on a rendered page."""
+    return "".join(c for c in title.lower().replace(" ", "-") if c.isalnum() or c == "-")

@@ -1,0 +1,1 @@
+"""Releases with moving characteristics (Chen et al.): every hour, hours that changed, or both."""

@@ -1,0 +1,225 @@
+"""`direct`, `threshold`, `static_hybrid`, `dynamic_hybrid`: releases with moving characteristics (Chen et al.).
+
+People move by day and rest at night. `direct` draws every hour, `threshold` only hours that differ from the last
+release, the hybrids the first by day and the second at night. `static_hybrid` chooses each day's window from that day;
+`dynamic_hybrid` predicts it from the days before, so that hours can be released as they come, with quiet streams of
+their own before and after it. The events and the argument for their bounds are in `moving/budget.py`.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from density_assets.calendar import HOURS
+from density_assets.estimation.consistency import consistent
+from density_assets.geography.places import Kind, Places
+from density_assets.privacy.calibration import calibrate
+from density_assets.privacy.events import Event, Laplace, LaplaceVector, SparseVector, WindowSelection
+from density_assets.privacy.noise import Noise
+from density_assets.schemes.moving import budget
+from density_assets.schemes.moving.budget import DAY, DAYS
+from density_assets.schemes.moving.perturbation import around, direct, hybrid, threshold
+from density_assets.schemes.moving.windows import Window, choose, predict, published_utility, sound_utility
+from density_assets.schemes.scheme import (
+    SERIES,
+    TOTALS,
+    WHERE,
+    Counts,
+    Estimate,
+    Floats,
+    Plan,
+    Values,
+    alone,
+    mapped_error,
+    present,
+)
+from density_assets.settings import Settings
+
+FIRST_DAY = Window(6, 20)  # of the week, where `dynamic_hybrid` has no day to learn from; chosen on synthetic crowds
+CONSISTENCY_SEED = 3  # public randomness: it decides which positive counts pay for negative ones
+
+Events = tuple[Event, ...]
+
+
+@dataclass(frozen=True)
+class Moving(ABC):
+    """What the four share: one door, every place alone, and the consistency of Alg. 3 afterwards."""
+
+    places: Kind = "cover"
+    clustered: bool = False
+    version: int = 1
+    name: ClassVar[str]
+
+    def reads(self, settings: Settings) -> Mapping[str, tuple[str, ...]]:
+        """The series alone."""
+        return {TOTALS: (), SERIES: (WHERE[self.places],)}
+
+    def plan(self, settings: Settings) -> Plan:
+        """Everything is spent at one door."""
+        privacy = settings.privacy
+        if settings.scheme.calibration == "published":
+            return {SERIES: self.published(privacy.epsilon, settings)}
+        return {SERIES: calibrate(lambda rho: self.sound(rho, settings), privacy.epsilon, privacy.delta)}
+
+    @abstractmethod
+    def sound(self, rho: float, settings: Settings) -> Events:
+        """Events that cost rho of zCDP."""
+
+    @abstractmethod
+    def published(self, epsilon: float, settings: Settings) -> Events:
+        """Events with the printed constants."""
+
+    @abstractmethod
+    def perturbed(self, stream: Floats, events: Events, noise: Noise) -> Floats:
+        """The noisy stream (hours, places)."""
+
+    def totals(self, plan: Plan, counts: Counts, noise: Noise) -> Values:
+        """None needed: the series carry their own."""
+        return {}
+
+    def clusters(self, plan: Plan, totals: Values, places: Places) -> NDArray[np.int64]:
+        """Every place alone."""
+        return alone(len(places.shapes(self.places)))
+
+    def series(self, plan: Plan, counts: Counts, labels: NDArray[np.int64], noise: Noise) -> Values:
+        """The noisy stream, as one series per place."""
+        stream = np.asarray(present(counts.series), dtype=np.float64).T
+        noisy = self.perturbed(stream, plan[SERIES], noise)
+        return {"series": np.ascontiguousarray(noisy.T), "kept": np.full(len(noisy.T), HOURS)}
+
+    def estimate(
+        self, settings: Settings, plan: Plan, totals: Values, labels: NDArray[np.int64], drawn: Values, places: Places
+    ) -> Estimate:
+        """Whole counts, none negative, each hour's total kept; the error is that of the noisiest hours."""
+        counts = consistent(drawn["series"].T, np.random.default_rng(CONSISTENCY_SEED)).T.astype(np.float64)
+        error = np.full(counts.shape, max(self.deviation(event) for event in plan[SERIES]))
+        return Estimate(counts, mapped_error(places.to_cells(self.places), error))
+
+    @staticmethod
+    def deviation(event: Event) -> float:
+        """Standard deviation of the noise an event puts on a count, at most."""
+        deviation = event.standard_deviation or 0.0
+        return deviation * HOURS if isinstance(event, Laplace) else deviation  # published: of one hour
+
+
+class Direct(Moving):
+    """Every hour afresh."""
+
+    name = "direct"
+
+    def sound(self, rho: float, settings: Settings) -> Events:
+        return (budget.every_hour(rho, settings.privacy.visits_per_user),)
+
+    def published(self, epsilon: float, settings: Settings) -> Events:
+        return (budget.published_hour(epsilon),)
+
+    def perturbed(self, stream: Floats, events: Events, noise: Noise) -> Floats:
+        (event,) = events
+        return direct(stream, _for_hours(event, len(stream)), noise)
+
+
+class Threshold(Moving):
+    """Hours that have changed afresh."""
+
+    name = "threshold"
+
+    def sound(self, rho: float, settings: Settings) -> Events:
+        return (budget.changed_hours(rho, settings.scheme),)
+
+    def published(self, epsilon: float, settings: Settings) -> Events:
+        return (budget.published_changed(epsilon, settings.scheme),)
+
+    def perturbed(self, stream: Floats, events: Events, noise: Noise) -> Floats:
+        (event,) = events
+        assert isinstance(event, SparseVector)
+        return threshold(stream, event, _bar(event, stream), noise)
+
+
+class StaticHybrid(Moving):
+    """Windows chosen from the days themselves; the quiet hours of the week are one stream."""
+
+    name = "static_hybrid"
+    selections: ClassVar[int] = DAYS
+    streams: ClassVar[int] = 1
+
+    def sound(self, rho: float, settings: Settings) -> Events:
+        chosen, l = settings.scheme, settings.privacy.visits_per_user
+        left = (1 - chosen.selecting_share) * rho
+        return (
+            budget.day_windows(chosen.selecting_share * rho, self.selections, chosen),
+            budget.every_hour(chosen.moving_share * left, l, "daytime"),
+            budget.changed_hours((1 - chosen.moving_share) * left, chosen, self.streams),
+        )
+
+    def published(self, epsilon: float, settings: Settings) -> Events:
+        chosen = settings.scheme
+        left = (1 - chosen.selecting_share) * epsilon
+        return (
+            budget.published_windows(chosen.selecting_share * epsilon, chosen),
+            budget.published_hour(chosen.moving_share * left, "daytime"),
+            budget.published_changed((1 - chosen.moving_share) * left, chosen, self.streams),
+        )
+
+    def windows(self, stream: Floats, event: WindowSelection, published: bool, noise: Noise) -> list[Window]:
+        """The window of each day, from that day."""
+        return [_chosen(_day(stream, day), event, published, noise) for day in range(DAYS)]
+
+    def quiet(self, daytime: NDArray[np.bool_]) -> list[NDArray[np.integer]]:
+        """All hours outside the windows, as one stream."""
+        return [np.flatnonzero(~daytime)] if not daytime.all() else []
+
+    def perturbed(self, stream: Floats, events: Events, noise: Noise) -> Floats:
+        selection, moving, still = events
+        assert isinstance(selection, WindowSelection)
+        assert isinstance(still, SparseVector)
+        windows = self.windows(stream, selection, still.pure, noise)
+        daytime = np.concatenate([window.mask(DAY) for window in windows])
+        pair = (_for_hours(moving, int(daytime.sum())), still)
+        return hybrid(stream, daytime, self.quiet(daytime), pair, _bar(still, stream), noise)
+
+
+@dataclass(frozen=True)
+class DynamicHybrid(StaticHybrid):
+    """Windows predicted from the windows of the days before; a quiet stream before and after each of them."""
+
+    version: int = 2
+    name = "dynamic_hybrid"
+    selections = DAYS - 1
+    streams = 2 * DAYS
+
+    def windows(self, stream: Floats, event: WindowSelection, published: bool, noise: Noise) -> list[Window]:
+        """The first day's is public; every later day's is predicted from what was chosen for those before."""
+        past: list[Window] = []
+        predicted = [FIRST_DAY]
+        for day in range(DAYS - 1):
+            past.append(_chosen(_day(stream, day), event, published, noise))
+            predicted.append(predict(past, DAY))
+        return predicted
+
+    def quiet(self, daytime: NDArray[np.bool_]) -> list[NDArray[np.integer]]:
+        """The hours before and after each day's window."""
+        return around(daytime, DAY)
+
+
+def _day(stream: Floats, day: int) -> Floats:
+    return stream[day * DAY : (day + 1) * DAY]
+
+
+def _chosen(day: Floats, event: WindowSelection, published: bool, noise: Noise) -> Window:
+    return choose(published_utility(day) if published else sound_utility(day, event.weight), event, DAY, noise)
+
+
+def _for_hours(event: Event, hours: int) -> Laplace | LaplaceVector:
+    """As published the scale grows with the number of hours; soundly it does not."""
+    assert isinstance(event, Laplace | LaplaceVector)
+    return budget.over_hours(event, hours) if isinstance(event, Laplace) else event
+
+
+def _bar(event: SparseVector, stream: Floats) -> float:
+    """The threshold; soundly, counted from the distance E|Laplace| = scale that noise alone makes at each place."""
+    floor = float(stream.shape[1] * event.scale)
+    return event.change * floor if event.pure else (1 + event.change) * floor

@@ -1,0 +1,145 @@
+"""From sources to the `visits` table: simulated people, or files of real records.
+
+Both end in one Parquet file per week, sorted by user key, with at most one row per user, hour and site.
+Raw records may be far larger than memory: one pass splits them by user key into staged parts, then each part
+is deduplicated and sorted on its own. Staged parts live in the confidential folder and are always removed.
+"""
+
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import date
+from itertools import pairwise
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from density_assets.calendar import WeekClock
+from density_assets.errors import BadInput
+from density_assets.geography.cells_and_towers import Towers
+from density_assets.people.population import VisitChunk
+from density_assets.records.event_files import no_records, open_records, unreadable_lines
+from density_assets.settings import CitySettings
+from resources.faults import fault
+from resources.sql.engine import KEYS, Report, SqlEngine
+from resources.sql.models import model
+from resources.tables.store import Store, private_files
+
+BYTES_PER_PART = 100_000_000
+MOST_PARTS = 500  # each is an open file
+
+
+def write_simulated(
+    store: Store, week: date, chunks: Iterable[VisitChunk], towers: Towers, users: int, report: Report
+) -> None:
+    """Store a simulated week; users are numbered in order, so their number can be the key."""
+    with store.writing_week("visits", week) as writer:
+        for chunk in chunks:
+            columns = {
+                "user_id": chunk.user,
+                "hour": chunk.hour.astype(np.int64),
+                "tower_id": towers.ids[chunk.tower],
+            }
+            writer.write(pa.table({**columns, "user_key": chunk.user}))
+            report(f"visits: {chunk.user[-1] / users:.0%}")
+
+
+def write_records(
+    store: Store, engine: SqlEngine, clock: WeekClock, files: list[Path], city: CitySettings, report: Report
+) -> dict[str, int]:
+    """Store a week of real records; returns how many were rejected, by reason (confidential)."""
+    size = sum(file.stat().st_size for file in files)
+    parts = min(MOST_PARTS, max(1, size // min(BYTES_PER_PART, engine.part_bytes)))
+    with _staging(store, clock.week) as staging, engine.connect() as connection:
+        found = events(connection, store.read_public("antennas"), clock, files, city)
+        staged = [staging / f"{part}.arrow" for part in range(parts)]
+        rejected = _stage(found, staged, engine.rows_at_once)
+        report("visits: records read")
+        with store.writing_week("visits", clock.week) as writer:
+            for done, file in enumerate(staged, start=1):
+                with pa.memory_map(str(file)) as content:
+                    connection.register("events", pa.ipc.open_stream(content).read_all())
+                    writer.write(connection.sql(model("visits").sql).to_arrow_table())
+                report(f"visits: {done / parts:.0%}")
+        return rejected | _lines(unreadable_lines(connection))
+
+
+@contextmanager
+def _staging(store: Store, week: date) -> Iterator[Path]:
+    """A folder for staged parts that one run uses at a time; what a killed run left in it is removed first."""
+    folder = store.confidential / "staging" / str(week)
+    with store.locked(f"staging-{week}"):
+        shutil.rmtree(folder, ignore_errors=True)
+        try:
+            with private_files():
+                folder.mkdir(parents=True)
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def events(
+    connection: duckdb.DuckDBPyConnection,
+    antennas: pl.DataFrame,
+    clock: WeekClock,
+    files: list[Path],
+    city: CitySettings,
+) -> duckdb.DuckDBPyRelation:
+    """The events of a week's files, those that cannot be used included, with the reason."""
+    columns = {"user": city.visit_user, "time": city.visit_time, "tower": city.visit_tower}
+    connection.execute("set TimeZone = 'UTC'")
+    records = open_records(connection, files, **columns) if files else no_records(connection)
+    records.create_view("records")
+    connection.register("antennas", antennas.to_arrow())
+    parameters = {
+        "monday": clock.monday,
+        "change": clock.change,
+        "before": clock.before,
+        "after": clock.after,
+    }
+    return connection.sql(model("events").sql, params=parameters)
+
+
+def _stage(found: duckdb.DuckDBPyRelation, staged: list[Path], rows_at_once: int) -> dict[str, int]:
+    """Write events to files, each with whole users, in the order of user keys; returns who is left out, by reason.
+
+    The database could write such parts as well, but it keeps a block of memory for each.
+    """
+    rejected: Counter[str] = Counter()
+    try:
+        with ExitStack() as opened:
+            reader = found.to_arrow_reader(rows_at_once)
+            files = [opened.enter_context(pa.OSFile(str(file), "wb")) for file in staged]
+            writers = [opened.enter_context(pa.ipc.new_stream(file, reader.schema)) for file in files]
+            for batch in reader:
+                usable = batch.filter(batch["rejection"].is_null())
+                rejected.update(batch["rejection"].drop_null().to_pylist())
+                for writer, rows in zip(writers, _split(usable, len(writers)), strict=True):
+                    writer.write_batch(rows)
+    except (duckdb.Error, OSError) as error:
+        if said := fault(_native(error), staged[0].parent):
+            raise said from None
+        # Its message and its cause may quote a record.
+        raise BadInput(f"visit files must be readable, reading them gave {type(error).__name__}") from None
+    return dict(sorted(rejected.items()))
+
+
+def _split(events: pa.RecordBatch, parts: int) -> Iterator[pa.RecordBatch]:
+    part = events["user_key"].to_numpy() * parts // KEYS
+    order = np.argsort(part, kind="stable")
+    edges = np.searchsorted(part[order], np.arange(parts + 1))
+    ordered = events.take(pa.array(order))
+    return (ordered.slice(first, last - first) for first, last in pairwise(edges.tolist()))
+
+
+def _native(error: Exception) -> Exception:
+    """The database's own error, where a stream of its rows has disguised it."""
+    return duckdb.OutOfMemoryException() if "Out of Memory Error" in str(error) else error
+
+
+def _lines(unreadable: int) -> dict[str, int]:
+    return {"line not readable": unreadable} if unreadable else {}

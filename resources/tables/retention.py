@@ -1,0 +1,71 @@
+"""Erasing a week: what is confidential goes once the release exists, and the release stays as good as it was.
+
+Erasing is unlinking files. Measurements, released files and the ledger hold no records, so the doors of an erased week
+still answer with what they drew. What an operator put in is the operator's, and is left alone.
+"""
+
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+from density_assets.errors import BadInput
+from density_assets.publication.files import Naming
+from density_assets.publication.verification import verify_release
+from resources.tables.spill import sweep
+from resources.tables.store import Store, private_files, write_durably
+
+SHARED = ("locks", "spill")  # folders of the confidential zone that belong to no week
+
+
+def purge(store: Store, week: date, revision: int, *, force: bool = False) -> list[Path]:
+    """Erase the confidential zone of a week; returns what was erased.
+
+    revision: the release that must be complete before.
+    force: erase even if it is not; the week can then never be released from what is kept here.
+    """
+    with ExitStack() as alone:
+        for table in sorted(file.name for file in store.confidential.iterdir() if file.is_dir()):
+            alone.enter_context(store.locked(f"{table}-{week}"))  # whoever is writing ends first
+        lacking = "; ".join(lacks(store, week, revision))
+        if lacking and not force:
+            raise BadInput(
+                f"the week of {week} must be released before its records are erased, but {lacking}: release it first, "
+                "or force the purge (make purge … FORCE=1) and give the release up"
+            )
+        erased = traces(store, week)
+        for file in erased:
+            file.unlink()
+    shutil.rmtree(store.confidential / "staging" / str(week), ignore_errors=True)
+    sweep(store.confidential)
+    store.refresh_views()
+    _note(store, week, forced=bool(lacking))
+    return erased
+
+
+def lacks(store: Store, week: date, revision: int) -> Iterator[str]:
+    """Why the release of a week is not complete; nothing if it is."""
+    statement = Naming(store.release, str(week), revision).file("privacy_statement", "json")
+    if not statement.exists():
+        yield f"revision {revision} has no privacy statement"
+        return
+    yield from (f"not so: {finding}" for holds, finding in verify_release(statement) if not holds)
+    for charge in json.loads(statement.read_text(encoding="utf-8"))["charges"]:
+        if not (store.release / "measurements" / f"{charge['measurement'][:32]}.npz").exists():
+            yield f"the draw of {charge['door']} is not stored"
+
+
+def traces(store: Store, week: date) -> list[Path]:
+    """Every confidential file of a week: its name, or that of a folder it lies in, says so."""
+    files = (file for file in store.confidential.rglob("*") if file.is_file() or file.is_symlink())
+    inside = ((file, file.relative_to(store.confidential)) for file in files)
+    return sorted(file for file, path in inside if str(week) in str(path) and path.parts[0] not in SHARED)
+
+
+def _note(store: Store, week: date, *, forced: bool) -> None:
+    note = {"erased": datetime.now(UTC).isoformat(timespec="seconds"), "forced": forced}
+    with private_files():
+        store.purge_note(week).parent.mkdir(exist_ok=True)
+        write_durably(store.purge_note(week), json.dumps(note).encode())

@@ -1,0 +1,65 @@
+"""What a confidential table was made under, written into its file and checked whenever it is read.
+
+A bound on one user's part holds for the settings a table was made with. Were tables of other settings read, noise
+would be calibrated to a bound they do not keep; were a real city's tables read after it was declared synthetic, real
+people would be treated as nobody's data; were tables of another antenna list read, whether that fails would depend on
+who was seen where. So every read of a table whose stamp is not today's is refused.
+"""
+
+import hashlib
+import json
+from typing import Any
+
+import polars as pl
+
+from density_assets.geography.cells_and_towers import geography_hash
+from density_assets.geography.tables import cells_from, towers_from, towers_table
+from density_assets.privacy.charges import population_name
+from density_assets.settings import Settings
+
+SOURCE = ("population", "timezone", "users", "seed", "antennas")  # whose records, on which clocks, at which sites
+MAPPED = (*SOURCE, "visits_per_user", "geography")
+RELEVANT = {
+    "visits": SOURCE,
+    "truncated_visits": (*SOURCE, "visits_per_user"),
+    "tower_series": (*SOURCE, "visits_per_user", "weight_l"),
+    "one_visit_histogram": SOURCE,
+    "visit_total": (*SOURCE, "visits_clamp"),
+    "iris_series": MAPPED,
+    "cover_series": MAPPED,
+}
+
+Stamp = dict[str, Any]
+
+
+def stamp_values(settings: Settings) -> Stamp:
+    """Every setting that shapes some confidential table."""
+    simulated = settings.city.synthetic
+    return {
+        "population": population_name(settings),
+        "timezone": settings.city.timezone,
+        "users": settings.city.simulated_users if simulated else None,
+        "seed": settings.city.seed if simulated else None,
+        "visits_per_user": settings.privacy.visits_per_user,
+        "visits_clamp": settings.privacy.visits_clamp,
+        "weight_l": settings.scheme.weight_l,
+    }
+
+
+def geography_stamp(antennas: pl.DataFrame, cells: pl.DataFrame) -> Stamp:
+    """The public lists that say where a record is counted: the antennas alone, and with the cells."""
+    sites = antennas.select("antenna_id", "tower_id", (pl.col("x", "y") * 100).round().cast(pl.Int64))  # centimetres
+    geography = geography_hash(cells_from(cells), towers_from(towers_table(antennas)))
+    listed = hashlib.sha256(json.dumps(sites.rows()).encode()).hexdigest()
+    return {"antennas": listed[:16], "geography": geography[:16]}
+
+
+def stamp_of(table: str, values: Stamp) -> Stamp:
+    """The settings that matter for one table; all of them for a table not listed."""
+    return {name: values[name] for name in RELEVANT.get(table, tuple(values))} if values else {}
+
+
+def difference(made: Stamp, now: Stamp) -> str:
+    """How two stamps differ, in words; empty if they do not."""
+    names = [name for name in {**made, **now} if made.get(name) != now.get(name)]
+    return ", ".join(f"{name} was {made.get(name)!r} and is {now.get(name)!r}" for name in names)

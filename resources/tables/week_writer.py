@@ -1,0 +1,59 @@
+"""Writing one week of a confidential table, piece by piece."""
+
+import json
+import os
+from datetime import date
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from resources.tables.stamps import Stamp
+
+STAMP = b"density"  # key of the stamp in a file's metadata
+ROW_GROUP = 250_000  # small enough that a bucket of users skips most of the file
+
+
+class WeekWriter:
+    """One week of a table on its way to disk.
+
+    Row groups have one size however the rows come in, so equal content is equal bytes.
+    """
+
+    def __init__(self, file: Path, week: date, stamp: Stamp) -> None:
+        self._file = file
+        self._stamp = json.dumps(stamp, sort_keys=True).encode()
+        self._week = pa.scalar(week, pa.date32())
+        self._parquet: pq.ParquetWriter | None = None
+        self._waiting: pa.Table | None = None
+
+    def write(self, rows: pa.Table) -> None:
+        """Append rows; the first call fixes the columns, and must come even if there are no rows."""
+        rows = rows.add_column(0, "week", pa.repeat(self._week, rows.num_rows)).replace_schema_metadata(
+            {STAMP: self._stamp}
+        )
+        if self._parquet is None or self._waiting is None:
+            self._parquet = pq.ParquetWriter(self._file, rows.schema, compression="zstd", compression_level=1)
+            self._waiting = rows
+        else:
+            self._waiting = pa.concat_tables([self._waiting, rows.cast(self._parquet.schema)])
+        whole = self._waiting.num_rows // ROW_GROUP * ROW_GROUP
+        if whole:
+            self._parquet.write_table(self._waiting[:whole], row_group_size=ROW_GROUP)
+            self._waiting = self._waiting[whole:]
+
+    def finish(self) -> None:
+        """Make sure that every byte is on disk."""
+        if self._parquet is None or self._waiting is None:
+            raise ValueError(f"nothing was written to {self._file.name}: an empty week still has columns")
+        if self._waiting.num_rows:
+            self._parquet.write_table(self._waiting)
+        self._parquet.close()
+        with self._file.open("rb+") as file:
+            os.fsync(file.fileno())
+
+    def abandon(self) -> None:
+        """Leave no trace."""
+        if self._parquet is not None:
+            self._parquet.close()
+        self._file.unlink(missing_ok=True)

@@ -1,0 +1,115 @@
+"""Studies of moving characteristics on a small crowd: every point runs, and figures and summaries come out."""
+
+from datetime import date
+
+import numpy as np
+import polars as pl
+import pytest
+
+from density_assets.errors import BadInput
+from density_assets.people.crowd import HOURS, crowd, grid
+from density_assets.research.moving import recovery_test as recovery_audit
+from density_assets.research.moving.characteristics import MOVING_CHARACTERISTICS
+from density_assets.research.moving.crowds import Days, as_streams
+from density_assets.research.moving.hybrid import HYBRID_EPSILON, HYBRID_THRESHOLD
+from density_assets.research.moving.recovery import NOTHING, RECOVERY, STILL, only_seen
+from density_assets.research.moving.recovery_test import EXACT, OTHERS, RAW, RECOVERY_AUDIT, population
+from density_assets.research.study import Source, run
+from density_assets.schemes.moving.stream import histograms
+from density_assets.settings import Settings
+from resources.tables.store import Store
+
+
+@pytest.fixture(scope="module")
+def days() -> Days:
+    made = crowd(120, 3, 1, grid(20, 15))
+    return Days(made.xy, made.cells, np.array(HOURS, dtype=float))
+
+
+@pytest.mark.parametrize(
+    "study", [MOVING_CHARACTERISTICS, HYBRID_THRESHOLD, HYBRID_EPSILON, RECOVERY], ids=lambda s: s.name
+)
+def test_every_point_has_figures_and_a_line_in_the_summary(study, days, tmp_path):
+    inputs = days if study is RECOVERY else as_streams(days)
+    results = run(study, inputs, tmp_path / "book.jsonl", 1, lambda _: None)
+    assert results.select(pl.col(study.grid[0].keys() & results.columns).is_not_null().all()).row(0)
+    assert all(figure.axes for figure in study.figures(inputs, results).values())
+    assert study.summary(results).count("\n| ") > 10
+    if study is RECOVERY:
+        bare = results.filter(scheme=NOTHING, links="distance").sort("points")["accuracy"].to_list()
+        assert bare[0] > bare[-1] > 2 * results.filter(scheme="direct", locations="all")["accuracy"].max()
+
+
+def test_a_thousand_people_are_recovered_as_published_and_less_than_if_nobody_moved():
+    made = crowd(1_000, 1, 2008)
+    days = Days(made.xy, made.cells, np.array(HOURS, dtype=float))
+    bare = [point for point in RECOVERY.grid if point["scheme"] in (NOTHING, STILL) and point["points"] in (10, 19)]
+    found = pl.DataFrame([point | row for point in bare for row in RECOVERY.once(days, point, 0)])
+    ten, nineteen = found.filter(scheme=NOTHING, links="distance").sort("stamps")["accuracy"]
+    assert 0.8 > ten > nineteen > 0.6  # published: 78.9 % at 10 points, 61.0 % at 19
+    assert found.filter(scheme=NOTHING, links="velocity", stamps=19)["accuracy"].item() < nineteen
+    assert found.filter(scheme=STILL, stamps=19)["accuracy"].item() > nineteen
+
+
+def test_taxis_are_compared_with_what_was_published_of_taxis(tmp_path):
+    for taxi in range(6):
+        lines = [
+            f"{taxi},2008-02-0{day} {hour:02}:{minute:02}:00,{116.3 + 0.01 * taxi + 0.002 * hour:.3f},39.9"
+            for day in (2, 3)
+            for hour in range(24)
+            for minute in (5, 35)
+        ]
+        (tmp_path / f"{taxi}.txt").write_text("\n".join(lines))
+    source = Source(Settings(), Store(tmp_path / "home", "taxis"), date(2007, 9, 10), tmp_path)
+    days = RECOVERY.load(source)
+    assert days.cells.shape == (2, 6, 10)
+    assert days.clock.tolist() == [8 + half / 2 for half in range(10)]
+    results = run(RECOVERY, days, tmp_path / "book", 1, lambda _: None)
+    assert set(results["source"]) == {"taxis"}
+    assert set(results["stamps"]) == {5, 10}
+    summary = RECOVERY.summary(results)
+    assert "59.4 %" in summary
+    assert "40.6 %" in summary
+    assert not any(of_crowds in summary for of_crowds in ("78.9 %", "61.0 %", "10–20 %"))
+    assert all(figure.axes for figure in RECOVERY.figures(days, results).values())
+
+
+def test_one_day_of_taxis_is_too_few(tmp_path):
+    (tmp_path / "1.txt").write_text("1,2008-02-02 08:05:00,116.4,39.9\n")
+    with pytest.raises(BadInput, match="two days or more, got 1"):
+        RECOVERY.load(Source(Settings(), Store(tmp_path / "home", "taxis"), date(2007, 9, 10), tmp_path))
+
+
+def test_a_list_of_cells_that_are_seen_keeps_everybody_who_is_in_them(days):
+    some = Days(days.xy, np.where(np.arange(120)[None, :, None] == 0, -1, days.cells), days.clock)
+    listed = only_seen(some)
+    assert len(listed.xy) < len(days.xy)
+    assert listed.streams()[-1].sum() == 119 * 19  # the first is nowhere
+    np.testing.assert_array_equal(listed.xy[listed.cells[-1, 1:]], days.xy[days.cells[-1, 1:]])
+
+
+def test_the_audit_knows_people_from_others_and_attacks_every_scheme():
+    town = population(40, 25, 30)
+    assert town.cells.shape == town.others.shape == (40, 168)
+    assert (town.week.truncated.sum(), town.week.visit_total) == (40 * 30, 40 * 168)
+    found = {name: recovery_audit.once(town, {"scheme": name, "epsilon": None}, 0)[0] for name in (EXACT, OTHERS)}
+    assert found[EXACT]["accuracy"] > found[OTHERS]["accuracy"]
+    noisy = recovery_audit.once(town, {"scheme": "static_hybrid", "epsilon": 0.3}, 0)[0]
+    assert noisy["accuracy"] < found[EXACT]["accuracy"]
+    assert {point["scheme"] for point in RECOVERY_AUDIT.grid} > {"lpa", "lowrank", "direct", "dynamic_hybrid"}
+    assert RECOVERY_AUDIT.asset_name == "recovery_audit"
+
+
+def test_the_audit_samples_an_hour_of_their_own_for_everyone():
+    town = population(40, 25, 30)
+    cell_of = np.asarray(town.week.places.to_cells("towers").argmax(axis=0)).ravel()
+    sampled = np.bincount(cell_of, town.week.sampled, 25)
+    assert sampled.sum() == 40
+    assert not (histograms(town.cells, 25) == sampled).all(axis=1).any()  # everybody in the same hour
+
+
+def test_the_audit_reads_densities_below_one():
+    ten = population(10, 100, 130)  # a visit is spread over cells, and few have half a person
+    assert (
+        recovery_audit.once(ten, {"scheme": RAW, "epsilon": None}, 0)[0]["accuracy"] > 0.6
+    )  # 0.48 if those count none

@@ -1,0 +1,131 @@
+"""The audit page as text: what it says of good and bad releases, and what it must not hold."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from density_assets.publication.attack_tests import Audit
+from density_assets.publication.pages.audit_page import AuditData, Checked, audit_html, audit_markdown
+from density_assets.publication.pages.lineage import Node
+from density_assets.publication.register import Release
+from density_assets.publication.spending import Spending
+
+HOSTILE = "</style><script>alert(1)</script><img src=x onerror=alert(1)>'\"&$data"
+
+
+@pytest.fixture
+def release(tmp_path) -> Release:
+    statement = tmp_path / "privacy_statement_2007-09-10.json"
+    statement.write_text("{}")
+    (tmp_path / "report_2007-09-10.html").write_text("page")
+    return Release(
+        city="town",
+        week="2007-09-10",
+        revision=1,
+        epsilon=0.3,
+        delta=2e-6,
+        at="2026-01-02T03:04:05+00:00",
+        charges={"noisy_series": "c" * 64},
+        drawn=True,
+        scheme="lowrank",
+        calibration="sound",
+        statement=statement,
+        digest="d" * 64,
+        files={"density_2007-09-10.csv": "f" * 64},
+        findings=((True, "the ledger's chain is whole"),),
+    )
+
+
+@pytest.fixture
+def data(tmp_path, release) -> AuditData:
+    return AuditData(
+        city="town",
+        population="subscribers",
+        made="2026-01-02T03:04+00:00",
+        folder=tmp_path,
+        releases=[release],
+        charges=2,
+        ledger_head="a" * 64,
+        ledger_problem=None,
+        years=[Spending("2007", ("2007-09-10",), (0.294,))],
+        budget_epsilon=3.0,
+        budget_delta=1e-5,
+        nodes=[Node("cells", "public"), Node("density", "release", ("cells",))],
+        checks=[Checked("ledger", "ledger_is_whole", "No row is missing.", "passed", "2026-01-02T03:04:05+00:00")],
+        audits=[Audit("epsilon_audit", "How much is revealed", None)],
+        software={"opendp": "0.16.0"},
+        mechanisms={"lowrank": "1"},
+    )
+
+
+def test_a_release_is_listed_with_its_promise_links_hashes_and_verdict(data):
+    page = audit_html(data)
+    for text in ("2007-09-10", "lowrank (sound)", "0.3", "2e-06", "d" * 64, "f" * 64, "c" * 64, "verified"):
+        assert text in page
+    assert re.findall(r'<a href="(\./[^"]+)">', page) == [
+        "./privacy_statement_2007-09-10.json",
+        "./report_2007-09-10.html",
+    ]
+    assert data.problems == 0
+
+
+def test_a_release_of_a_sister_city_is_linked_from_here(data, release, tmp_path):
+    here = replace(data, folder=tmp_path.parent / "other" / "release")
+    assert f'href="./../../{tmp_path.name}/privacy_statement_2007-09-10.json"' in audit_html(here)
+
+
+def test_what_does_not_verify_cannot_be_overlooked(data, release):
+    broken = replace(release, findings=((False, "density.csv is the file the statement was made for"),))
+    page = audit_html(replace(data, releases=[broken]))
+    assert "does NOT verify" in page
+    assert "<details open>" in page
+    assert replace(data, releases=[broken], ledger_problem="row 3 was changed").problems == 2
+    assert "row 3 was changed" in audit_html(replace(data, ledger_problem="row 3 was changed"))
+    assert "2007-09-10, town, revision 1: does NOT verify" in audit_markdown(replace(data, releases=[broken]))
+
+
+def test_charges_without_a_statement_are_neither_verified_nor_wrong(data, release):
+    unstated = replace(release, statement=None, digest="", files={}, findings=(), scheme="", calibration="")
+    page = audit_html(replace(data, releases=[unstated]))
+    assert "paid, drawn, not published" in page
+    assert "paid, not drawn" in audit_html(replace(data, releases=[replace(unstated, drawn=False)]))
+    assert "verified</span>" not in page
+    assert replace(data, releases=[unstated]).problems == 0
+
+
+def test_the_page_may_load_nothing_and_runs_no_script(data):
+    page = audit_html(data)
+    assert "default-src 'none'; style-src 'unsafe-inline'; img-src data:" in page
+    assert not re.search(r"https?://|<script|@import|url\((?!#)", page)
+    assert not re.search(r'(?:src|href)="(?!\./|data:|#)', page)
+
+
+def test_hostile_words_stay_words(data, release):
+    bad = replace(release, city=HOSTILE, scheme=HOSTILE, files={HOSTILE: HOSTILE}, findings=((True, HOSTILE),))
+    page = audit_html(
+        replace(
+            data,
+            city=HOSTILE,
+            population=HOSTILE,
+            releases=[bad],
+            ledger_problem=HOSTILE,
+            checks=[Checked(HOSTILE, HOSTILE, HOSTILE, "failed", HOSTILE)],
+            audits=[Audit(HOSTILE, HOSTILE, HOSTILE)],
+            software={HOSTILE: HOSTILE},
+        )
+    )
+    assert "<script" not in page
+    assert "<img" not in page
+    assert page.count("</style>") == audit_html(data).count("</style>")
+
+
+def test_nothing_released_yet_is_a_page_too(data):
+    page = audit_html(replace(data, releases=[], years=[], charges=0))
+    assert "Nothing has been released yet." in page
+
+
+def test_audits_that_were_run_show_what_they_found(data):
+    assert "not run" in audit_html(data)
+    page = audit_html(replace(data, audits=[Audit("epsilon_audit", "How much", "at least **0.12**")]))
+    assert "at least <strong>0.12</strong>" in page

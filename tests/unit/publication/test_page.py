@@ -1,0 +1,125 @@
+"""The page as text: what it holds, what it must not hold, and what it refuses."""
+
+import json
+import re
+from dataclasses import replace
+from datetime import date
+
+import numpy as np
+import pytest
+from shapely import box
+
+from density_assets.geography.embedded import embedded_city
+from density_assets.publication.pages.page import ReportData, report_html
+
+HOSTILE = "</script><script>alert(1)</script><!--<img src=x onerror=alert(1)>'\"&$data"
+
+
+@pytest.fixture
+def data() -> ReportData:
+    """Two cells; the count of cell c in hour h is 1,000 c + h."""
+    counts = np.array([[0], [1000]]) + np.arange(168)
+    squares = np.array([box(0, 0, 1000, 1000), box(1000, 0, 3000, 1000)], dtype=object)
+    errors = np.full((2, 168), 12.3456)
+    downloads = {"Counts": "counts.csv"}
+    names = ("town", date(2007, 9, 10), "Europe/Paris", ["W", "E"])
+    return ReportData(*names, squares, counts, errors, "All is noise.", downloads, ["Clocks change on Sunday."])
+
+
+def embedded(page: str) -> dict:
+    (text,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    return json.loads(text)
+
+
+def test_what_went_in_comes_out(data):
+    inside = embedded(report_html(data))
+    assert inside["ids"] == ["W", "E"]
+    assert np.array_equal(inside["counts"], data.counts)
+    assert inside["errors"][0][0] == 12.3
+    assert inside["areas"] == [1_000_000, 2_000_000]
+    assert inside["days"][2] == ["Wednesday", "12 September 2007"]
+
+
+def test_the_words_are_there_without_any_script(data):
+    page = report_html(data)
+    words = re.sub(r"<(script|style).*?</\1>", "", page, flags=re.DOTALL)
+    for text in ("<h1>town</h1>", "10 – 16 September 2007", "visits, not people", "All is noise.", "Clocks change"):
+        assert text in words
+    assert '<a href="./counts.csv">Counts</a>' in words
+
+
+def test_the_page_may_load_nothing_and_names_no_address(data):
+    page = report_html(data)
+    policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+    assert f'<meta http-equiv="Content-Security-Policy" content="{policy}' in page
+    assert not re.search(r"https?://|\bimport\b|fetch\(|XMLHttpRequest|@import|url\(", page)
+    assert not re.search(r'(?:src|href)="(?!\./|data:)', page)
+
+
+def test_hostile_names_stay_names(data):
+    bad = {"city": HOSTILE, "timezone": HOSTILE, "cell_ids": [HOSTILE, "E"], "statement": HOSTILE, "notes": [HOSTILE]}
+    page = report_html(replace(data, **bad, downloads={HOSTILE: HOSTILE}))
+    assert page.count("<script") == report_html(data).count("<script")
+    assert page.count("</script") == report_html(data).count("</script")
+    assert "<img" not in page
+    assert "<!--" not in page
+    assert embedded(page)["ids"] == [HOSTILE, "E"]
+
+
+@pytest.mark.parametrize("name", ["javascript:alert(1)", "//elsewhere.example/x", 'x" onclick="alert(1)'])
+def test_a_download_stays_beside_the_page(data, name):
+    (href,) = re.findall(r'<a href="(.*?)">Counts</a>', report_html(replace(data, downloads={"Counts": name})))
+    assert href.startswith("./")
+    assert not set(href) & set(': "')
+
+
+def test_a_statement_without_a_title_gets_one_and_an_own_title_stays(data):
+    assert "<h2>Privacy statement</h2>" in report_html(data)
+    titled = report_html(replace(data, statement="# Our promise\n\ntext"))
+    assert "<h2>Our promise</h2>" in titled
+    assert "<h2>Privacy statement</h2>" not in titled
+
+
+def test_sections_with_nothing_to_say_are_left_out(data):
+    page = report_html(replace(data, notes=[], downloads={}))
+    assert "Notes on this week" not in page
+    assert "Data of this release" not in page
+
+
+@pytest.mark.parametrize(
+    ("monday", "name"),
+    [
+        (date(2007, 9, 10), "10 – 16 September 2007"),
+        (date(2007, 9, 24), "24 – 30 September 2007"),
+        (date(2007, 10, 29), "29 October – 4 November 2007"),
+        (date(2007, 12, 31), "31 December 2007 – 6 January 2008"),
+    ],
+)
+def test_a_week_is_named_by_its_ends(data, monday, name):
+    assert f'<p class="week">{name} ' in report_html(replace(data, week=monday))
+
+
+def test_a_city_of_989_cells_fits_in_three_megabytes():
+    cells = embedded_city()[0]
+    rng = np.random.default_rng(1)
+    counts = rng.integers(0, 4000, (len(cells), 168))
+    errors = rng.uniform(1, 100, counts.shape)
+    week = date(2007, 9, 10)
+    made = ReportData("city", week, "UTC", [str(i) for i in cells.ids], cells.polygons, counts, errors, "", {}, [])
+    assert len(report_html(made).encode()) < 3_000_000
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"cell_ids": ["W", "W"]}, "distinct"),
+        ({"cell_ids": ["W"]}, "one polygon per cell, got 2 for 1"),
+        ({"counts": np.zeros((2, 167), dtype=np.int64)}, r"counts must have shape \(2, 168\), got \(2, 167\)"),
+        ({"standard_errors": np.full((2, 168), np.nan)}, "finite"),
+        ({"standard_errors": np.full((2, 168), -1.0)}, "at least 0"),
+        ({"week": date(2007, 9, 11)}, "Monday, got Tuesday 2007-09-11"),
+    ],
+)
+def test_data_that_would_draw_a_wrong_page_are_refused(data, wrong, message):
+    with pytest.raises(ValueError, match=message):
+        replace(data, **wrong)

@@ -1,0 +1,133 @@
+"""Finding the files of a week and the columns in them."""
+
+from datetime import date
+from pathlib import Path
+
+import duckdb
+import polars as pl
+import pytest
+
+from density_assets.errors import BadInput
+from density_assets.records.event_files import is_complete, open_records, record_files
+
+WEEK = date(2007, 9, 10)
+COLUMNS = {"user": "user_id", "time": "time", "tower": "tower_id"}
+
+
+def touch(folder: Path, *names: str) -> None:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+
+
+def test_a_pattern_names_the_files_of_its_week_only(tmp_path):
+    touch(tmp_path, "v/2007-09-10/b.csv", "v/2007-09-10/a.csv", "v/2007-09-10/_SUCCESS", "v/2007-09-17/a.csv")
+    found = record_files("v/{week}/*", WEEK, tmp_path)
+    assert [file.name for file in found] == ["a.csv", "b.csv"]
+    assert is_complete("v/{week}/*", WEEK, tmp_path)
+    assert not is_complete("v/{week}/*", date(2007, 9, 17), tmp_path)
+
+
+def test_no_files_is_an_error_unless_the_empty_week_is_complete(tmp_path):
+    with pytest.raises(BadInput, match=r"the week of 2007-09-10 must have visit files .* found none at .*v/2007-09-10"):
+        record_files("v/{week}/*.csv", WEEK, tmp_path)
+    touch(tmp_path, "v/2007-09-10/_SUCCESS")
+    assert record_files("v/{week}/*.csv", WEEK, tmp_path) == []
+
+
+def written(tmp_path: Path, **columns: list) -> Path:
+    file = tmp_path / "r.parquet"
+    pl.DataFrame(columns).write_parquet(file)
+    return file
+
+
+def test_wrong_column_names_are_named_with_the_nearest(tmp_path):
+    file = written(tmp_path, userid=[1], time=["x"], tower_id=[1])
+    with pytest.raises(
+        BadInput, match=r"r.parquet: city.visit_user must name .* got 'user_id'; did you mean 'userid'\?"
+    ):
+        open_records(duckdb.connect(), [file], **COLUMNS)
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"user_id": [1.5], "time": ["x"], "tower_id": [1]}, "user identifiers must be integers or text"),
+        ({"user_id": [1], "time": [True], "tower_id": [1]}, "times must be timestamps, text or seconds"),
+    ],
+)
+def test_columns_of_a_type_that_cannot_be_read(tmp_path, columns, words):
+    with pytest.raises(BadInput, match=words):
+        open_records(duckdb.connect(), [written(tmp_path, **columns)], **COLUMNS)
+
+
+def test_files_of_two_kinds_are_refused(tmp_path):
+    touch(tmp_path, "a.csv", "b.parquet", "c.xlsx")
+    with pytest.raises(BadInput, match=r"all be .parquet or all .csv, got .csv, .parquet"):
+        open_records(duckdb.connect(), [tmp_path / "a.csv", tmp_path / "b.parquet"], **COLUMNS)
+    with pytest.raises(BadInput, match=r"got .xlsx"):
+        open_records(duckdb.connect(), [tmp_path / "c.xlsx"], **COLUMNS)
+
+
+def csv(tmp_path: Path, name: str, text: str) -> Path:
+    (tmp_path / name).write_text(text)
+    return tmp_path / name
+
+
+def test_csv_without_the_column_quotes_nothing_of_the_file(tmp_path):
+    """Without a header the first line is somebody's record."""
+    file = csv(tmp_path, "r.csv", "secretuser,2007-09-10 08:00:00,A\n")
+    with pytest.raises(
+        BadInput, match=r"city.visit_user must name a column of the file, 'user_id' is not in"
+    ) as caught:
+        open_records(duckdb.connect(), [file], **COLUMNS)
+    assert "secretuser" not in str(caught.value)
+
+
+def test_csv_files_of_a_week_share_their_first_line(tmp_path):
+    files = [csv(tmp_path, "a.csv", "user_id,time,tower_id\n"), csv(tmp_path, "b.csv", "time,user_id,tower_id\n")]
+    with pytest.raises(BadInput, match=r"share their first line, b\.csv and a\.csv differ"):
+        open_records(duckdb.connect(), files, **COLUMNS)
+    with pytest.raises(BadInput, match=r"c\.csv is empty"):
+        open_records(duckdb.connect(), [csv(tmp_path, "c.csv", "")], **COLUMNS)
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_the_delimiter_is_read_off_the_first_line(tmp_path, delimiter):
+    text = "\n".join(delimiter.join(row) for row in (["tower_id", "user_id", "time"], ["A", '"ann"', "2007-09-10"]))
+    records = open_records(duckdb.connect(), [csv(tmp_path, "r.csv", text + "\n")], **COLUMNS)
+    assert records.fetchall()[0][0] == "ann"
+
+
+def test_whole_numbers_stored_as_floats_and_large_identifiers(tmp_path):
+    frame = pl.DataFrame({"user_id": pl.Series([2**63 + 5], dtype=pl.UInt64), "time": [0], "tower_id": [12.0]})
+    frame.write_parquet(tmp_path / "r.parquet")
+    row = open_records(duckdb.connect(), [tmp_path / "r.parquet"], **COLUMNS).fetchall()[0]
+    assert (row[0], row[3]) == (str(2**63 + 5), "12")
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("1211213400", 1211213400),
+        ("1211213400.0", 1211213400),
+        ("1211213400.75", 1211213400.75),
+        ("1211213400000", 1211213400),
+        ("1211213400000.0", 1211213400),
+        ("1.2112134e9", 1211213400),
+        ("1e300", None),
+        ("inf", None),
+        ("nan", None),
+        ("12", None),
+    ],
+)
+def test_numbers_in_text_are_seconds_or_milliseconds_by_their_size(tmp_path, text, moment):
+    file = csv(tmp_path, "r.csv", f"user_id,time,tower_id\nann,{text},A\n")
+    assert open_records(duckdb.connect(), [file], **COLUMNS).fetchall()[0][1:3] == (moment, None)
+
+
+def test_a_column_name_is_a_name_and_never_sql(tmp_path):
+    odd = 'x", 1 as "y'
+    file = written(tmp_path, **{odd: ["ann"], "time": ["2007-09-10 08:00:00"], "tower_id": ["A"]})
+    records = open_records(duckdb.connect(), [file], user=odd, time="time", tower="tower_id")
+    assert [row[0] for row in records.fetchall()] == ["ann"]

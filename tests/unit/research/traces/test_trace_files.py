@@ -1,0 +1,233 @@
+"""Files of traces, good lines and bad: who was where in which local hour."""
+
+import gzip
+from datetime import UTC, datetime
+
+import polars as pl
+import pytest
+
+from density_assets.errors import BadInput
+from density_assets.research.traces.files import read_traces
+from density_assets.research.traces.recipe import read_recipe
+
+MONDAY_8 = int(datetime(2008, 5, 19, 15, 30, tzinfo=UTC).timestamp())  # 08:30 in San Francisco
+SUNDAY = MONDAY_8 - 24 * 3600  # the day before the three weeks
+# The box is cut in cells of 0.008° x 0.01°: this point lies in row 1 from the south, column 6 from the west.
+HERE = "37.7501 -122.4099"
+
+
+def points(reading):
+    traces = reading.traces
+    return {(str(traces.users[u]), int(roi), int(hour)) for u, roi, hour in zip(*traces.points(), strict=True)}
+
+
+def read(data):
+    return read_traces(data, read_recipe(data))
+
+
+def test_one_file_per_cab(tmp_path):
+    (tmp_path / "new_abboip.txt").write_text(
+        f"{HERE} 0 {MONDAY_8}\n{HERE} 1 {MONDAY_8 + 60}\n37.7501 -122.4099 0\nnot a point at all\n\n"
+        f"37.9 -122.4 0 {MONDAY_8}\n{HERE} 0 {SUNDAY}\n{HERE} 0 {MONDAY_8 + 3600}\r\n"
+    )
+    (tmp_path / "new_x-1.txt").write_bytes(
+        f"{HERE} 0 {MONDAY_8 + 503 * 3600 - 8 * 3600}\n\xff\xfe 1 2 3\n".encode("latin1")
+    )
+    (tmp_path / "_cabs.txt").write_text("a list that is no trace\n")
+    (tmp_path / "README.txt").write_text("words\n")
+    (tmp_path / "sizes.csv").write_text("cab,lines\nabboip,8\n")
+    reading = read(tmp_path)
+    assert points(reading) == {("abboip", 16, 8), ("abboip", 16, 9), ("x-1", 16, 503)}
+    assert {k: v for k, v in reading.left_out.items() if k != "unreadable"} == {
+        "outside the box": 1,
+        "outside the weeks": 1,
+    }
+    assert reading.left_out["unreadable"] >= 2
+    assert reading.traces.grid == (10, 10)
+    assert reading.traces.matrix.shape == (2, 100 * 504)
+
+
+def test_one_combined_file(tmp_path):
+    file = tmp_path / "cabs.txt"
+    file.write_text(
+        f"7 {HERE} {MONDAY_8}\n8 37.7401\t-122.4699 {MONDAY_8}\n9 37.75 {MONDAY_8}\n7 x -122.4 {MONDAY_8}\n"
+    )
+    reading = read(file)
+    assert points(reading) == {("7", 16, 8), ("8", 0, 8)}
+    assert reading.left_out == {"unreadable": 2}
+
+
+LAYOUTS = {
+    "cabs.txt": "a {at} {t}\n",
+    "with_occupancy.txt": "a {at} 1 {t}\n",
+    "a.txt": "{at} 0 {t}\n",
+    "new_a.TXT": "{at} 0 {t}\n",
+    "new_b.txt": "a {at} {t}\n",
+    "new_a.txt.gz": "{at} 3 {t}\n",
+    "garbage_first.txt": "what is this\na {at} {t}\n",
+    "cabs.dat": "a,{lat},{lon},{t}\n",
+    "no_header.csv": "a;{lat};{lon};{t}\n",
+    "header.txt": "unixtime cab lon lat\n{t} a {lon} {lat}\n",
+    "cabs.csv": "\ufeffUnixTime,Cab,Lat,Lon\n{t}.0,a,{lat},{lon}\n",
+    "quoted.csv": '"id","longitude","latitude","timestamp"\n"a",{lon},{lat},"{t}"\n',
+    "cabs.csv.gz": "cab_id|time|lat|lon\na|{t}000|{lat}|{lon}\n",
+    "cabs.tsv": "cab\tlat\tlon\tunixtime\na\t{lat}\t{lon}\t2008-05-19 08:30:00\n",
+}
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_the_same_point_in_every_form(tmp_path, name):
+    lat, lon = HERE.split()
+    content = LAYOUTS[name].format(at=HERE, lat=lat, lon=lon, t=MONDAY_8).encode()
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+    reading = read(tmp_path)
+    assert points(reading) == {("a", 16, 8)}
+    assert reading.left_out == ({"unreadable": 1} if "garbage" in name else {})
+
+
+def test_lines_without_their_fields_and_numbers_that_are_none_are_counted(tmp_path):
+    rows = [f"a,{MONDAY_8}", f"a,37.75,-122.4,{MONDAY_8},1", f"a,nan,-122.4,{MONDAY_8}", f"a,1e300,-122.4,{MONDAY_8}"]
+    good = f"a,{HERE.replace(' ', ',')},{MONDAY_8}"
+    (tmp_path / "cabs.csv").write_text("\n".join(["cab,lat,lon,unixtime", *rows, f'"{good}', good]))
+    reading = read(tmp_path)
+    assert points(reading) == {("a", 16, 8)}
+    assert reading.left_out == {"unreadable": 4}
+
+
+def test_a_column_the_recipe_names_is_taken_and_no_other(tmp_path):
+    (tmp_path / "cabs.csv").write_text("id,lat,lon,unixtime\n")
+    (tmp_path / "traces.toml").write_text('user = "driver"\n')
+    with pytest.raises(BadInput, match=r"user in traces\.toml must name a column of the file, got 'driver'"):
+        read(tmp_path)
+    (tmp_path / "traces.toml").write_text('kind = "taps"\n')
+    (tmp_path / "cabs.csv").write_text("ann,Bank,2010-03-01 08:10:00\n")
+    with pytest.raises(BadInput, match=r"line 1 must name the columns; say in traces\.toml") as caught:
+        read(tmp_path)
+    assert "ann" not in str(caught.value)  # without a header it is somebody's record
+
+
+@pytest.mark.parametrize(("unit", "zone"), [("ns", None), ("ms", None), ("us", "UTC")])
+def test_timestamps_are_local_unless_they_say_a_zone(tmp_path, unit, zone):
+    moment = datetime(2008, 5, 19, 15 if zone else 8, 30)
+    lat, lon = map(float, HERE.split())
+    table = pl.DataFrame({"cab": ["a"], "lat": [lat], "lon": [lon], "unixtime": [moment]})
+    column = pl.col("unixtime").cast(pl.Datetime(unit)).dt.replace_time_zone(zone)
+    table.with_columns(column).write_parquet(tmp_path / "cabs.parquet")
+    assert points(read(tmp_path)) == {("a", 16, 8)}
+
+
+def test_a_damaged_file_is_refused_in_words(tmp_path):
+    (tmp_path / "cabs.parquet").write_bytes(b"PAR1 but not really")
+    with pytest.raises(BadInput, match="must be readable"):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_named_columns(tmp_path, ending):
+    table = pl.DataFrame(
+        {
+            "who": ["a", "b", None],
+            "y": [37.7501] * 3,
+            "x": [-122.4099] * 3,
+            "when": [MONDAY_8, MONDAY_8 + 7200, MONDAY_8],
+        }
+    )
+    getattr(table, f"write_{ending}")(tmp_path / f"gps.{ending}")
+    (tmp_path / "traces.toml").write_text('user = "who"\nlat = "y"\nlon = "x"\ntime = "when"\nweeks = 1\n')
+    reading = read(tmp_path)
+    assert points(reading) == {("a", 16, 8), ("b", 16, 10)}
+    assert reading.left_out == {"unreadable": 1}
+    (tmp_path / "traces.toml").write_text('user = "whom"\n')
+    with pytest.raises(BadInput, match="did you mean 'who'"):
+        read(tmp_path)
+
+
+def test_taps_on_the_clocks_of_a_zone(tmp_path):
+    # London changes its clocks on 28 March 2010 at 01:00 UTC, the last Sunday of the four weeks.
+    (tmp_path / "taps.csv").write_text(
+        "user,station,time\na,Bank,2010-03-01 08:10:00\na,Bank,2010-03-01T08:59:00Z\nb,Angel,2010-03-28T01:30:00Z\n"
+        "b,Angel,yesterday\nc,Bank,2010-03-29 00:00:00\n,Bank,2010-03-01 08:10:00\na,Bank\n"
+    )
+    (tmp_path / "traces.toml").write_text('kind = "taps"\n')
+    reading = read(tmp_path)
+    assert points(reading) == {("a", 1, 8), ("b", 0, 27 * 24 + 2)}
+    assert reading.left_out == {"outside the weeks": 1, "unreadable": 3}
+    assert reading.traces.grid is None
+
+
+def taps_with_stations(folder, stations):
+    rows = "a,Bank,2010-03-01 08:10:00\nb,Zürich,2010-03-01 09:00:00\nb,Mars,2010-03-01 09:00:00\n"
+    (folder / "taps.csv").write_text(f"user,station,time\n{rows}", encoding="utf-8")
+    (folder / "where.csv").write_text(stations, encoding="utf-8")
+    (folder / "traces.toml").write_text('kind = "taps"\nweeks = 1\nstations = "where.csv"\n')
+
+
+def test_a_list_of_stations_says_where_and_which_they_are(tmp_path):
+    taps_with_stations(tmp_path, "\ufeffstation,x,y\nZürich,7.5,1\nBank,1,2\nAngel,1,3\n")
+    reading = read(tmp_path)
+    assert points(reading) == {("a", 1, 8), ("b", 2, 9)}  # Angel, Bank, Zürich
+    assert reading.left_out == {"at unknown stations": 1}
+    assert reading.traces.positions.tolist() == [[1, 3], [1, 2], [7.5, 1]]
+    assert reading.traces.placed
+    (tmp_path / "traces.toml").write_text('kind = "taps"\nweeks = 1\n')
+    (tmp_path / "where.csv").unlink()
+    assert not read(tmp_path).traces.placed
+
+
+@pytest.mark.parametrize(
+    ("stations", "message"),
+    [
+        ("name,x,y\nBank,1,2\n", "stations in traces.toml must name a column of the file, got 'station'"),
+        ("station,x,y\nBank,here,2\n", "numbers as x and y"),
+        ("station,x,y\nBank,1,2\nBank,1,3\n", "once"),
+    ],
+)
+def test_a_list_of_stations_that_makes_no_sense_is_refused(tmp_path, stations, message):
+    taps_with_stations(tmp_path, stations)
+    with pytest.raises(BadInput, match=message):
+        read(tmp_path)
+    (tmp_path / "where.csv").unlink()
+    with pytest.raises(BadInput, match="is not there"):
+        read(tmp_path)
+
+
+def test_our_own_tables_of_visits(tmp_path):
+    for week, hour in (("2007-09-10", 5), ("2007-09-17", 6)):
+        table = pl.DataFrame({"week": [week] * 2, "user_id": [1, 2], "hour": [hour, 167], "tower_id": [30, 4]})
+        table.with_columns(pl.col("week").str.to_date()).write_parquet(tmp_path / f"{week}.parquet")
+    (tmp_path / "traces.toml").write_text('kind = "visits"\nweeks = 2\n')
+    assert points(read(tmp_path)) == {("1", 0, 5), ("2", 1, 167), ("1", 0, 174), ("2", 1, 335)}
+    towers = pl.DataFrame({"tower_id": [4, 30, 31], "site": ["a", "b", "c"], "x": [0.0, 1, 2], "y": [5.0, 5, 5]})
+    towers.write_parquet(tmp_path / "towers.parquet")
+    with (tmp_path / "traces.toml").open("a") as recipe:
+        recipe.write('stations = "towers.parquet"\nstation = "tower_id"\n')
+    placed = read(tmp_path).traces
+    assert placed.positions.tolist() == [[1, 5], [2, 5], [0, 5]]  # 30, 31, 4: in the order of their names
+    assert points(read(tmp_path)) == {("1", 0, 5), ("2", 2, 167), ("1", 0, 174), ("2", 2, 335)}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("nord = 3.0", "unknown key nord; did you mean 'north'"),
+        ("first_week = 2008-05-20", "Monday"),
+        ("south = 40.0", "south < north"),
+        ('timezone = "Mars"', "IANA"),
+        ("weeks =", "readable TOML"),
+    ],
+)
+def test_a_recipe_that_makes_no_sense_is_refused(tmp_path, text, message):
+    (tmp_path / "traces.toml").write_text(text)
+    with pytest.raises(BadInput, match=message):
+        read_recipe(tmp_path)
+
+
+def test_data_without_a_usable_point_is_refused(tmp_path):
+    (tmp_path / "cabs.txt").write_text(f"7 {HERE} {SUNDAY}\n")
+    with pytest.raises(BadInput, match="no record lies in the box"):
+        read(tmp_path / "cabs.txt")
+    with pytest.raises(BadInput, match="is not there"):
+        read(tmp_path / "elsewhere.txt")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(BadInput, match="must hold files of traces"):
+        read(tmp_path / "empty")
