@@ -1,64 +1,62 @@
-"""The code location: everything wired in one place."""
-
-from pathlib import Path
+"""The code location: everything of one city, wired in one place."""
 
 import dagster as dg
 
-from density_assets.graph import audit, confidential, evaluation, ledger, public, release
-from density_assets.graph import doors as mechanisms
-from density_assets.graph import research as studies
+from density_assets.city import City
+from density_assets.graph import confidential, doors, evaluation, jobs, public, register, release
+from density_assets.graph.assets import Blueprint, blueprints
 from density_assets.graph.automation import following, sensors, weekly_schedule
-from density_assets.graph.catalogue import catalogue
-from density_assets.graph.checks import all_checks
+from density_assets.graph.catalogue import Catalogue
+from density_assets.graph.checks import CHECKS
+from density_assets.graph.checks.release import zone_rule_check
 from density_assets.graph.console import console
-from density_assets.graph.doors import release_request
-from density_assets.graph.io_manager import TableIOManager
-from density_assets.graph.jobs import audit_job, purge_job, rebuild_release, weekly_release
-from density_assets.graph.partitions import current_home, current_settings
+from density_assets.graph.partitions import weekly_partitions
+from density_assets.graph.research import study_asset
 from density_assets.graph.zone_rule import refuse_leaks
-from density_assets.privacy.charges import Budget
-from density_assets.privacy.noise import OpenDpNoise
+from density_assets.publication.pages.lineage import Node
 from density_assets.records.confinement import named_files, refuse_kept
-from density_assets.settings import Settings
-from resources.ledger.ledger import Ledger
-from resources.measurements import Measurements
-from resources.sql.engine import SqlEngine
-from resources.tables.stamps import stamp_values
-from resources.tables.store import Store
+from density_assets.research.studies import STUDIES
+
+BLUEPRINTS = blueprints(public, confidential, doors, release, register, evaluation)
 
 
-def graph() -> list[dg.AssetsDefinition]:
-    """Every asset, after a look at how data would flow between them."""
-    found = dg.load_assets_from_modules([public, confidential, mechanisms, release, ledger, audit, evaluation, studies])
-    assets = [asset for asset in found if isinstance(asset, dg.AssetsDefinition)]
-    refuse_leaks(assets)
-    return assets
-
-
-def build_definitions(settings: Settings, home: Path) -> dg.Definitions:
-    """All assets, jobs and resources for one city."""
-    refuse_kept(named_files(settings), home)
-    assets = graph()
-    asset_checks = all_checks(assets)
-    store, book = Store(home, settings.city.name, stamp_values(settings)), Ledger(home)
+def build(city: City) -> dg.Definitions:
+    """All assets, checks, jobs and automation of one city."""
+    refuse_kept(named_files(city.settings), city.home)
+    assets, known = graph(city)
+    weekly = jobs.weekly_release(weekly_partitions(city))
+    secret = [blueprint.name for blueprint in BLUEPRINTS if blueprint.zone.secret]
     return dg.Definitions(
         assets=following(assets),
-        asset_checks=asset_checks,
-        jobs=[weekly_release, rebuild_release, audit_job, purge_job(assets)],
-        schedules=[weekly_schedule(settings)],
-        sensors=sensors(settings, home),
+        asset_checks=[check.build(known) for check in (*CHECKS, zone_rule_check(assets, city))],
+        jobs=[weekly, jobs.rebuild_release(weekly_partitions(city)), jobs.audit_job(), jobs.purge_job(secret)],
+        schedules=[weekly_schedule(city, weekly)],
+        sensors=sensors(city, weekly),
         loggers={"console": console},
-        resources={
-            "settings": settings,
-            "store": store,
-            "engine": SqlEngine(store, settings.engine),
-            "tables": TableIOManager(store, lambda week: release_request(settings, store, week).name),
-            "ledger": book,
-            "measurements": Measurements(store, book, OpenDpNoise(), Budget.of(settings)),
-            "catalogue": catalogue(assets, asset_checks),
-        },
+        resources={"city": city},
         executor=dg.in_process_executor,
     )
 
 
-defs = build_definitions(current_settings(), current_home())
+def graph(city: City) -> tuple[list[dg.AssetsDefinition], Catalogue]:
+    """Every asset, after a look at how data would flow between them, and what there is as plain values."""
+    known = catalogue(city, BLUEPRINTS)
+    assets = [blueprint.build(city, known) for blueprint in BLUEPRINTS]
+    assets += [study_asset(study, city) for study in STUDIES.values()]
+    refuse_leaks(assets)
+    return assets, known
+
+
+def catalogue(city: City, planned: list[Blueprint]) -> Catalogue:
+    """What the graph of a city will hold."""
+    shelves = {blueprint.name: blueprint.shelf for blueprint in planned}
+    nodes = [Node(plan.name, plan.zone.value, tuple(sorted(plan.inputs(city)))) for plan in planned]
+    invented = {study.asset_name for study in STUDIES.values() if not study.tables and not study.weekly}
+    checks = [check.known(shelves, invented) for check in (*CHECKS, zone_rule_check([], city))]
+    return Catalogue(shelves, nodes, checks)
+
+
+@dg.definitions
+def defs() -> dg.Definitions:
+    """What `workspace.yaml` points at: the city the environment names."""
+    return build(City.here())

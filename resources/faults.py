@@ -1,4 +1,4 @@
-"""What broke, in words a person can act on: full disks, too little memory, database files that are none.
+"""What broke, in words a person can act on: full disks, too little memory.
 
 Messages of libraries may quote a value of a confidential table, so they are not repeated.
 """
@@ -16,7 +16,6 @@ from density_assets.errors import BadInput
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 FULL_WORDS = ("No space left on device", "database or disk is full", "File too large", "Disk quota exceeded")
-DAMAGED = (duckdb.IOException, duckdb.FatalException, duckdb.InternalException, duckdb.SerializationException)
 LITTLE = 2**20  # bytes; SQLite asks for less at a time
 FAULTS = (OSError, duckdb.Error, sqlite3.OperationalError)
 
@@ -55,23 +54,3 @@ def _full(error: Exception, folder: Path) -> bool:
         return True
     # SQLite gives this name also to a file it could not make longer, and to a broken disk: look which it is.
     return "disk I/O error" in str(error) and shutil.disk_usage(folder).free < LITTLE
-
-
-def damaged(error: Exception) -> bool:
-    """Whether an error comes from the file, not from what was asked of it."""
-    return isinstance(error, DAMAGED) or "Corrupt database file" in str(error)
-
-
-def unusable(database: Path, error: Exception) -> BadInput:
-    """The error for a database file that cannot be opened."""
-    if not database.exists():
-        return BadInput(f"{database} must be there: materialise the public assets first, or the whole week")
-    if "lock on file" in str(error):
-        return BadInput(
-            f"{database} must not be open for writing elsewhere, but another program has it open: close that program, "
-            "and look into the file with duckdb -readonly"
-        )
-    return BadInput(
-        f"{database} must be a DuckDB database, but it is damaged ({type(error).__name__}): `make rebuild` sets it "
-        "aside and makes its tables again from stored draws, at no charge"
-    )

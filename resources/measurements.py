@@ -8,12 +8,11 @@ if records have changed meanwhile: to draw again because the content changed wou
 setting or a declared revision is a new key, and a new key is paid for.
 """
 
-import hashlib
 import io
 import json
 import zipfile
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,66 +21,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from density_assets.errors import BadInput
-from density_assets.privacy.charges import Budget, Charge, price
-from density_assets.privacy.events import Event, to_record
+from density_assets.privacy.charges import Budget, price
+from density_assets.privacy.events import to_record
 from density_assets.privacy.noise import Noise
+from density_assets.privacy.release import Release
 from resources.ledger.ledger import Ledger
-from resources.tables.store import Store, private_files, write_durably
+from resources.tables.files import private_files, write_durably
+from resources.tables.store import Store
 
 Values = dict[str, NDArray[Any]]
 
 
 class NotReleasable(RuntimeError):
     """The draw asked for may never leave as a release: nothing was charged and nothing drawn."""
-
-
-@dataclass(frozen=True)
-class ReleaseRequest:
-    """All that decides what a release draws: settings and public geography, no data.
-
-    population: whose budget is charged.
-    geography: hash of the public cells and towers.
-    parameters: every setting that shapes the draw.
-    version: changes only when the distribution of the mechanism's output changes, so upgrades do not spend again.
-    doors: what each mechanism asset will spend.
-    """
-
-    population: str
-    city: str
-    geography: str
-    week: str
-    revision: int
-    scheme: str
-    calibration: str
-    version: int
-    epsilon: float
-    delta: float
-    parameters: Mapping[str, Any]
-    doors: Mapping[str, tuple[Event, ...]]
-
-    def key(self, door: str) -> str:
-        """The key of one door's measurement."""
-        decided = {name: value for name, value in asdict(self).items() if name != "doors"}
-        return hashlib.sha256(json.dumps({**decided, "door": door}, sort_keys=True).encode()).hexdigest()
-
-    @property
-    def name(self) -> str:
-        """A short name of the release: the same for its doors and everything made of them."""
-        return self.key("")[:16]
-
-    def charge(self, door: str) -> Charge:
-        """What one door of the release costs."""
-        return Charge(
-            population=self.population,
-            city=self.city,
-            week=self.week,
-            revision=self.revision,
-            door=door,
-            measurement=self.key(door),
-            epsilon=self.epsilon,
-            delta=self.delta,
-            events=self.doors[door],
-        )
 
 
 @dataclass(frozen=True)
@@ -106,7 +58,7 @@ class Measurements:
 
     def measure(
         self,
-        request: ReleaseRequest,
+        request: Release,
         door: str,
         fingerprint: Callable[[], str | None],
         prepare: Callable[[], Callable[[Noise], Values]],
@@ -139,7 +91,7 @@ class Measurements:
             self._save(key, Measurement(values, tuple(map(to_record, request.doors[door])), charge))
             return self._load(key)
 
-    def stored(self, request: ReleaseRequest, door: str) -> Measurement:
+    def stored(self, request: Release, door: str) -> Measurement:
         """The draw of a door that was opened before."""
         if not self._file(request.key(door)).exists():
             raise BadInput(
@@ -174,17 +126,17 @@ class Measurements:
 
     # --- confidential: what the draw was made from -------------------------------------------------------
 
-    def _remembered(self, request: ReleaseRequest, door: str) -> Path:
+    def _remembered(self, request: Release, door: str) -> Path:
         """The week is in the name, so that erasing it finds the file."""
         return self._store.confidential / "measured" / f"{request.week}_{request.key(door)[:32]}.txt"
 
-    def _remember_inputs(self, request: ReleaseRequest, door: str, inputs: str | None) -> None:
+    def _remember_inputs(self, request: Release, door: str, inputs: str | None) -> None:
         file = self._remembered(request, door)
         with private_files():
             file.parent.mkdir(exist_ok=True)
             write_durably(file, (inputs or "").encode())
 
-    def _compare_inputs(self, request: ReleaseRequest, door: str, inputs: str | None) -> None:
+    def _compare_inputs(self, request: Release, door: str, inputs: str | None) -> None:
         """Leave an alert where only those who may read the records see it; the draw stays what it is."""
         remembered = self._remembered(request, door)
         if inputs is None or not remembered.exists() or remembered.read_text() == inputs:
@@ -218,7 +170,7 @@ def _about(file: Path) -> dict[str, Any]:
     return about
 
 
-def _refuse_unreleasable(request: ReleaseRequest, noise: Noise) -> None:
+def _refuse_unreleasable(request: Release, noise: Noise) -> None:
     if request.calibration != "sound":
         raise NotReleasable(
             f"a release must have sound calibration, got scheme.calibration = {request.calibration!r}: published "

@@ -1,5 +1,7 @@
 """The public geography as tables, and back."""
 
+from collections.abc import Callable
+
 import numpy as np
 import polars as pl
 import shapely
@@ -7,8 +9,14 @@ import shapely
 from density_assets.geography.cells_and_towers import Cells, Towers
 from density_assets.geography.cover import Cover
 from density_assets.geography.overlaps import Overlaps
+from density_assets.geography.places import Kind, Places
 
 TOWER, CELL = "tower", "cell"
+GEOGRAPHY: dict[Kind, tuple[str, ...]] = {  # the assets that make the places of each kind
+    "towers": ("overlaps", "towers", "cells"),
+    "cells": ("overlaps", "towers", "cells"),
+    "cover": ("cover_graph", "overlaps", "tower_cells", "towers", "cells"),
+}
 
 
 def cells_table(cells: Cells) -> pl.DataFrame:
@@ -99,6 +107,31 @@ def cover_from(table: pl.DataFrame, towers: pl.DataFrame, cells: pl.DataFrame) -
         towers=_positions(chosen[TOWER], towers["tower_id"].cast(pl.String)).astype(np.int64),
         cells=_positions(chosen[CELL], cells["cell_id"]).astype(np.int64),
     )
+
+
+def places_from(read: Callable[[str], pl.DataFrame], kind: Kind) -> Places:
+    """What schemes count at, and how its series become those of cells; reads what the kind needs, and no more.
+
+    read: gives the table of an asset.
+    """
+    towers, cells = read("towers"), read("cells")
+    covered = kind == "cover"
+    return Places(
+        pieces=overlaps_from(read("overlaps"), towers, cells),
+        cover=cover_from(read("cover_graph"), towers, cells) if covered else None,
+        tower_xy=towers_from(towers).xy,
+        tower_shapes=polygons(read("tower_cells")) if covered else None,
+        cell_shapes=polygons(cells),
+    )
+
+
+def place_ids(read: Callable[[str], pl.DataFrame], kind: Kind) -> pl.DataFrame:
+    """Kind and identifier of the places, in order."""
+    if kind == "cover":
+        return read("cover_graph")
+    word, key = (TOWER, "tower_id") if kind == "towers" else (CELL, "cell_id")
+    ids = read(kind)[key].cast(pl.String).alias("id")
+    return pl.DataFrame({"kind": [word] * len(ids), "id": ids})
 
 
 def _positions(wanted: pl.Series, among: pl.Series) -> np.ndarray[tuple[int], np.dtype[np.int32]]:

@@ -9,10 +9,12 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 import dagster as dg
+from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
 
-from density_assets.graph.jobs import weekly_release
-from density_assets.graph.partitions import WEEKS
-from density_assets.graph.zones import GROUPS, Zone
+from density_assets.city import City
+from density_assets.graph.partitions import weekly_partitions
+from density_assets.graph.zones import GROUPS
+from density_assets.privacy.zones import Zone
 from density_assets.records.event_files import is_complete
 from density_assets.settings import Settings
 from resources.alerts import Alert, deliver, quotable
@@ -21,18 +23,19 @@ HOUR_OF_RELEASE = 6  # Monday, on the city's clocks: later than any hour that a 
 FOLLOWERS = {dg.AssetKey("density_report"), dg.AssetKey("ledger")}  # cheap, released, made of released tables only
 
 
-def weekly_schedule(settings: Settings) -> dg.ScheduleDefinition:
+def weekly_schedule(city: City, job: UnresolvedAssetJobDefinition) -> dg.ScheduleDefinition:
     """The schedule of a city; a week that would be frozen half delivered is not started."""
+    settings, weeks = city.settings, weekly_partitions(city)
 
     @dg.schedule(
         name="every_monday",
-        job=weekly_release,
+        job=job,
         cron_schedule=f"0 {HOUR_OF_RELEASE} * * 1",
         execution_timezone=settings.city.timezone,
         description="Releases the week that ended last night, on Mondays at 6 on the city's clocks, if it is complete.",
     )
     def every_monday(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
-        ended = WEEKS.get_partition_keys(current_time=context.scheduled_execution_time)
+        ended = weeks.get_partition_keys(current_time=context.scheduled_execution_time)
         if not ended:
             return dg.SkipReason("the first week has not ended")
         if not _delivered(settings, ended[-1]):
@@ -45,14 +48,15 @@ def weekly_schedule(settings: Settings) -> dg.ScheduleDefinition:
     return every_monday
 
 
-def sensors(settings: Settings, home: Path) -> list[dg.SensorDefinition]:
+def sensors(city: City, job: UnresolvedAssetJobDefinition) -> list[dg.SensorDefinition]:
     """Those that make sense for a city: real records become complete, simulated ones always are."""
-    found = []
-    if settings.city.visits is not None:
-        found.append(_complete_weeks(settings, settings.city.visits))
-    if settings.alerts.wanted:
-        found.append(_failure_alerts(settings, home / settings.city.name / "dagster" / "undelivered_alerts.jsonl"))
-    return found
+    wanted = []
+    if city.settings.city.visits is not None:
+        wanted.append(_complete_weeks(city, job, city.settings.city.visits))
+    if city.settings.alerts.wanted:
+        undelivered = city.home / city.name / "dagster" / "undelivered_alerts.jsonl"
+        wanted.append(_failure_alerts(city.settings, undelivered))
+    return wanted
 
 
 def following(assets: list[dg.AssetsDefinition]) -> list[dg.AssetsDefinition]:
@@ -72,10 +76,12 @@ def following(assets: list[dg.AssetsDefinition]) -> list[dg.AssetsDefinition]:
     ]
 
 
-def _complete_weeks(settings: Settings, pattern: str) -> dg.SensorDefinition:
+def _complete_weeks(city: City, job: UnresolvedAssetJobDefinition, pattern: str) -> dg.SensorDefinition:
+    settings, weeks = city.settings, weekly_partitions(city)
+
     @dg.sensor(
         name="complete_weeks",
-        job=weekly_release,
+        job=job,
         minimum_interval_seconds=300,
         description="Starts a week once `_SUCCESS` lies beside its visit files: once, oldest first, files unread.",
     )
@@ -84,7 +90,7 @@ def _complete_weeks(settings: Settings, pattern: str) -> dg.SensorDefinition:
             yield dg.SkipReason("city.visits must hold {week}: without it _SUCCESS does not say which week is complete")
             return
         released = context.instance.get_materialized_partitions(dg.AssetKey("density"))
-        waiting = [week for week in WEEKS.get_partition_keys() if week not in released]
+        waiting = [week for week in weeks.get_partition_keys() if week not in released]
         complete = [week for week in waiting if _delivered(settings, week)]
         for week in complete:
             # Dagster starts a key once. A revision is declared and started by a person.

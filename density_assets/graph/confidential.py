@@ -2,19 +2,20 @@
 
 import sys
 from collections.abc import Callable
-from datetime import date
 
-import dagster as dg
 import numpy as np
 import polars as pl
 
 from density_assets import series
-from density_assets.calendar import WeekClock, week_clock
+from density_assets.calendar import WeekClock
 from density_assets.geography.cover_mapping import to_cover
 from density_assets.geography.overlaps import interpolation
 from density_assets.geography.tables import cells_from, cover_from, overlaps_from, polygons, towers_from
-from density_assets.graph.zones import Column, Made, Zone, asset, column, model_columns, sql_version, upstream
+from density_assets.graph.assets import Blueprint, asset, sql_version
+from density_assets.graph.columns import Column, Columns, column, model_columns, upstream
+from density_assets.graph.step import Made, SecretStep
 from density_assets.people.population import simulate_week
+from density_assets.privacy.zones import Zone
 from density_assets.records.confinement import refuse_kept
 from density_assets.records.event_files import is_complete, record_files
 from density_assets.research.plots.maps import value_map
@@ -26,7 +27,7 @@ from resources.sql.parameters import model_parameters
 HOUR = column("hour of the week, 0 is Monday 00:00", "tower_series.hour")
 
 
-def _visit_columns() -> dict[str, Column]:
+def _visit_columns() -> Columns:
     texts = model("visits").columns
     origins = {"tower_id": ("antennas.tower_id",)}
     return {name: Column(text, origins.get(name, ("records",))) for name, text in texts.items()}
@@ -38,56 +39,53 @@ def _visit_columns() -> dict[str, Column]:
     kinds=("sql", "duckdb", "parquet"),
     code_version=sql_version(model("visits")),
 )
-def visits(
-    context: dg.AssetExecutionContext, antennas: pl.DataFrame, towers: pl.DataFrame, cells: pl.DataFrame
-) -> Made:
+def visits(step: SecretStep, antennas: pl.DataFrame, towers: pl.DataFrame, cells: pl.DataFrame) -> Made:
     """Who was seen where in which hour: one row per subscriber, hour and tower site of the week.
 
     Records are folded onto the city's clocks, mapped from antennas to sites and only then deduplicated.
     Records without a user, with an unreadable time, outside the week or at an unknown tower are counted and
     left out. A synthetic city's records are simulated.
     """
-    settings, store, engine = context.resources.settings, context.resources.store, context.resources.engine
-    clock = week_clock(date.fromisoformat(context.partition_key), settings.city.zone)
-    _say_clock_changes(context, clock)
-    if settings.city.synthetic:
+    settings, city, clock = step.settings, step.city, step.clock
+    pattern = settings.city.visits
+    _say_clock_changes(step, clock)
+    if pattern is None:
         sites, users = towers_from(towers), settings.city.simulated_users
         homes = cells_from(cells).centroids
         chunks = simulate_week(homes, sites.xy, users=users, seed=settings.city.seed, week=clock.week)
-        write_simulated(store, clock.week, chunks, sites, users, _progress(context))
+        write_simulated(city.store, clock.week, chunks, sites, users, _progress(step))
         return Made(None)
-    files = record_files(settings.city.visits, clock.week, settings.folder)
-    refuse_kept(files, store.folder.parent)
-    if not is_complete(settings.city.visits, clock.week, settings.folder):
-        context.log.warning("no _SUCCESS beside the visit files: make sure that the week is complete")
-    rejected = write_records(store, engine, clock, files, settings.city, _progress(context))
+    files = record_files(pattern, clock.week, settings.folder)
+    refuse_kept(files, city.home)
+    if not is_complete(pattern, clock.week, settings.folder):
+        step.warn("no _SUCCESS beside the visit files: make sure that the week is complete")
+    rejected = write_records(city.store, city.engine, clock, files, settings.city, _progress(step))
     return Made(None, facts={"rejected": rejected})
 
 
-def _progress(context: dg.AssetExecutionContext) -> Callable[[str], None]:
+def _progress(step: SecretStep) -> Callable[[str], None]:
     """Tell how far work is; of real people only to the terminal, because the number of lines tells their number."""
-    if context.resources.settings.city.synthetic:
-        return context.log.info
+    if step.city.synthetic:
+        return step.say
     return lambda line: print(f"  … {line}", file=sys.stderr, flush=True) if sys.stderr.isatty() else None
 
 
-def _say_clock_changes(context: dg.AssetExecutionContext, clock: WeekClock) -> None:
+def _say_clock_changes(step: SecretStep, clock: WeekClock) -> None:
     for hours, fate in (
         (clock.repeated, "happens twice and is one slot"),
         (clock.missing, "does not happen"),
     ):
         for hour in hours:
-            context.log.info(f"clocks change in the week of {clock.week}: hour {hour} {fate}")
+            step.say(f"clocks change in the week of {clock.week}: hour {hour} {fate}")
 
 
-def _model_asset(name: str) -> dg.AssetsDefinition:
+def _model_asset(name: str) -> Blueprint:
     """An asset whose work is the SELECT in `dbt_like_sql/<name>.sql`."""
     wanted = model(name)
 
-    def run(context: dg.AssetExecutionContext) -> Made:
-        week = date.fromisoformat(context.partition_key)
-        parameters = model_parameters(context.resources.settings, context.resources.store, week)
-        context.resources.engine.materialise(name, week, parameters, _progress(context))
+    def run(step: SecretStep) -> Made:
+        parameters = model_parameters(step.settings, step.city.store, step.week)
+        step.city.engine.materialise(name, step.week, parameters, _progress(step))
         return Made(None)
 
     run.__name__, run.__doc__ = name, wanted.description
@@ -116,7 +114,7 @@ visit_total = _model_asset("visit_total")
     },
 )
 def iris_series(
-    context: dg.AssetExecutionContext,
+    step: SecretStep,
     tower_series: pl.DataFrame,
     overlaps: pl.DataFrame,
     towers: pl.DataFrame,
@@ -146,7 +144,7 @@ def iris_series(
     },
 )
 def cover_series(
-    context: dg.AssetExecutionContext,
+    step: SecretStep,
     tower_series: pl.DataFrame,
     overlaps: pl.DataFrame,
     cover_graph: pl.DataFrame,

@@ -5,7 +5,6 @@ Its upstream assets are those its scheme declares, so the lineage shows what was
 """
 
 from collections.abc import Callable
-from datetime import date
 from typing import Any
 
 import dagster as dg
@@ -14,164 +13,164 @@ import polars as pl
 from numpy.typing import NDArray
 
 from density_assets import series
+from density_assets.city import City
 from density_assets.errors import BadInput
-from density_assets.geography.cells_and_towers import geography_hash
-from density_assets.geography.tables import cells_from, towers_from
-from density_assets.graph.jobs import rebuild_release
-from density_assets.graph.partitions import current_settings
-from density_assets.graph.zones import Made, Zone, asset, column
-from density_assets.privacy.charges import population_name
+from density_assets.geography.places import Kind
+from density_assets.graph.assets import asset
+from density_assets.graph.columns import CALENDAR, SETTINGS, Columns, column
+from density_assets.graph.step import Made, Reader, SecretStep
 from density_assets.privacy.noise import Noise
+from density_assets.privacy.release import Release
+from density_assets.privacy.zones import Zone
 from density_assets.publication.files import Naming
 from density_assets.publication.verification import stated_measurements
-from density_assets.schemes import OWN_SETTINGS, SCHEMES
 from density_assets.schemes.drawn_tables import series_table, totals_table
-from density_assets.schemes.scheme import SERIES, TOTALS, WHERE, Counts, Values, alone, present
-from density_assets.settings import Settings
-from resources.measurements import Measurement, Measurements, ReleaseRequest
-from resources.tables.store import Store
+from density_assets.schemes.scheme import SERIES, TOTALS, WHERE, Counts, Scheme, Values, alone, present
+from resources.measurements import Measurement
 
-SCHEME = SCHEMES[current_settings().scheme.name]
-READS = SCHEME.reads(current_settings())
-CLUSTERS = ("clusters",) if SCHEME.clustered else ()
+PLACES = {"towers": "towers", "cells": "cells", "cover": "cover_graph"}  # the public list of each kind of place
+COUNTED = {  # the column that a door adds noise to, by table
+    "tower_series": "weighted",
+    "iris_series": "truncated",
+    "cover_series": "truncated",
+    "one_visit_histogram": "users",
+    "visit_total": "visits",
+}
 
 
-@asset(
-    Zone.MECHANISM,
-    {
-        "query": column("what was counted", *(f"rows of {table}" for table in READS[TOTALS])),
-        "position": column("position of the tower or place in the public list; 0 for the city"),
-        "value": column("the count, with noise", *(f"rows of {table}" for table in READS[TOTALS])),
-        "standard_error": column("standard deviation of the noise; known from settings alone"),
-    },
-    deps=(*READS[TOTALS], "cells", "towers"),
-    kinds=("opendp", "duckdb"),
-)
-def noisy_totals(context: dg.AssetExecutionContext) -> Made:
+def _reads(city: City, door: str) -> tuple[str, ...]:
+    """The confidential tables a door declares."""
+    return city.scheme.reads(city.settings)[door]
+
+
+def _counted(city: City, door: str) -> tuple[str, ...]:
+    """The confidential columns a door adds noise to."""
+    return tuple(f"{table}.{COUNTED[table]}" for table in _reads(city, door))
+
+
+def _lists(scheme: Scheme, reads: tuple[str, ...]) -> tuple[str, ...]:
+    """The public lists that give counts their order."""
+    towers = ("towers",) if "one_visit_histogram" in reads else ()
+    places = (PLACES[scheme.places],) if WHERE[scheme.places] in reads else ()
+    return tuple(dict.fromkeys((*towers, *places)))
+
+
+def _totals_columns(city: City) -> Columns:
+    counted = _counted(city, TOTALS)
+    return {
+        "query": column("what was counted", SETTINGS),
+        "position": column("position of the tower or place in the public list; 0 for the city", SETTINGS),
+        "value": column("the count, with noise", *(counted or (SETTINGS,))),
+        "standard_error": column("standard deviation of the noise, known beforehand", SETTINGS),
+    }
+
+
+def _series_columns(city: City) -> Columns:
+    clustered = ("clusters.cluster",) if city.scheme.clustered else ()
+    counted = (*_counted(city, SERIES), *clustered)
+    return {
+        "cluster": column("the cluster of places, or the place, that the series belongs to", SETTINGS, *clustered),
+        "hour": column("hour of the week, 0 is Monday 00:00", CALENDAR),
+        "value": column("visits, with noise; may be negative", *counted),
+        "kept": column("how many Fourier coefficients were kept; 168 is all", SETTINGS, *counted),
+    }
+
+
+def _totals_deps(city: City) -> tuple[str, ...]:
+    reads = _reads(city, TOTALS)
+    return (*reads, *_lists(city.scheme, reads))
+
+
+def _series_deps(city: City) -> tuple[str, ...]:
+    reads = _reads(city, SERIES)
+    return (*reads, *(("clusters",) if city.scheme.clustered else ()), *_lists(city.scheme, reads))
+
+
+@asset(Zone.MECHANISM, _totals_columns, deps=_totals_deps, kinds=("opendp", "duckdb"))
+def noisy_totals(step: SecretStep) -> Made:
     """First door: the noisy totals of the week, which give the release its scale. Empty if the scheme needs none.
 
     Charged to the ledger before noise is drawn, and drawn once.
     """
-    request = release_request(context.resources.settings, context.resources.store, context.partition_key)
-    if TOTALS not in request.doors:
+    if TOTALS not in step.release.doors:
         return Made(totals_table({}, {}))
-    measurement = _measured(context, request, TOTALS)
-    return Made(totals_table(measurement.values, request.doors), facts=_paid(measurement))
+    measurement = _measured(step, TOTALS)
+    return Made(totals_table(measurement.values, step.release.doors), facts=_paid(measurement))
 
 
-@asset(
-    Zone.MECHANISM,
-    {
-        "cluster": column("the cluster of places, or the place, that the series belongs to"),
-        "hour": column("hour of the week, 0 is Monday 00:00"),
-        "value": column("visits, with noise; may be negative", *(f"rows of {table}" for table in READS[SERIES])),
-        "kept": column("how many Fourier coefficients were kept; 168 is all"),
-    },
-    deps=(*READS[SERIES], *CLUSTERS, "cells", "towers"),
-    kinds=("opendp", "duckdb"),
-)
-def noisy_series(context: dg.AssetExecutionContext) -> Made:
+@asset(Zone.MECHANISM, _series_columns, deps=_series_deps, kinds=("opendp", "duckdb"))
+def noisy_series(step: SecretStep) -> Made:
     """Second door: the noisy series of the week, one per cluster, dense over the public list of places.
 
     Charged to the ledger before noise is drawn, and drawn once.
     """
-    request = release_request(context.resources.settings, context.resources.store, context.partition_key)
-    measurement = _measured(context, request, SERIES)
+    measurement = _measured(step, SERIES)
     return Made(series_table(measurement.values), facts=_paid(measurement))
 
 
-def release_request(settings: Settings, store: Store, week: str) -> ReleaseRequest:
-    """Everything that decides what the week's release draws."""
-    geography = geography_hash(cells_from(store.read_public("cells")), towers_from(store.read_public("towers")))
-    parameters = settings.privacy.model_dump(include={"visits_per_user", "visits_clamp"})
-    shaping = {"improved", "split", "weight_l", *OWN_SETTINGS.get(SCHEME.name, ())}
-    parameters |= settings.scheme.model_dump(include=shaping)
-    parameters |= settings.city.model_dump(
-        include={"timezone", *(("users", "seed") if settings.city.synthetic else ())}
-    )
-    return ReleaseRequest(
-        population=population_name(settings),
-        city=settings.city.name,
-        geography=geography,
-        week=week,
-        revision=settings.revision_of(week),
-        scheme=SCHEME.name,
-        calibration=settings.scheme.calibration,
-        version=SCHEME.version,
-        epsilon=settings.privacy.epsilon,
-        delta=settings.privacy.delta,
-        parameters=parameters,
-        doors=SCHEME.plan(settings),
-    )
-
-
-def _measured(context: dg.AssetExecutionContext, request: ReleaseRequest, door: str) -> Measurement:
-    store: Store = context.resources.store
-    measurements: Measurements = context.resources.measurements
-    week = date.fromisoformat(request.week)
-    _refuse_to_overwrite(store, request)
-    if context.run.job_name == rebuild_release.name:
-        return measurements.stored(request, door)
+def _measured(step: SecretStep, door: str) -> Measurement:
+    """The draw of a door: the stored one, or a new one that is paid for first."""
+    city, release, reads = step.city, step.release, _reads(step.city, door)
+    scheme = city.scheme
+    _refuse_to_overwrite(step.files, release)
+    if step.rebuilding:
+        return city.measurements.stored(release, door)
 
     def fingerprint() -> str | None:
-        there = all(store.week_file(table, week).exists() for table in READS[door])
-        return " ".join(store.week_fingerprint(table, week) for table in READS[door]) if there else None
+        there = all(step.read.exists(table) for table in reads)
+        return " ".join(step.read.fingerprint(table) for table in reads) if there else None
 
     def prepare() -> Callable[[Noise], Values]:
-        counts = _counts(store, week, door)
+        counts = _counts(step.read, scheme, reads)
         if door == TOTALS:
-            return lambda noise: SCHEME.totals(request.doors, counts, noise)
-        labels = cluster_labels(store, request)
+            return lambda noise: scheme.totals(release.doors, counts, noise)
+        labels = cluster_labels(scheme, step.read)
         if len(labels) != len(present(counts.series)):
             raise BadInput("clusters must be those of the places that are counted: materialise clusters again")
-        return lambda noise: SCHEME.series(request.doors, counts, labels, noise)
+        return lambda noise: scheme.series(release.doors, counts, labels, noise)
 
-    return measurements.measure(request, door, fingerprint, prepare, context.log.info)
+    return city.measurements.measure(release, door, fingerprint, prepare, step.say)
 
 
-def _refuse_to_overwrite(store: Store, request: ReleaseRequest) -> None:
+def _refuse_to_overwrite(files: Naming, release: Release) -> None:
     """Raise if this week and revision are published with other draws: their files would be lost."""
-    published = Naming(store.release, request.week, request.revision).file("privacy_statement", "json")
-    drawn = stated_measurements(published)
-    if drawn and drawn != {request.key(door) for door in request.doors}:
+    drawn = stated_measurements(files.file("privacy_statement", "json"))
+    if drawn and drawn != {release.key(door) for door in release.doors}:
         raise BadInput(
-            f"revision {request.revision} of the week of {request.week} must keep the settings and geography it was "
-            f"published under, but they have changed: restore them, or declare revision {request.revision + 1} of this "
+            f"revision {release.revision} of the week of {release.week} must keep the settings and geography it was "
+            f"published under, but they have changed: restore them, or declare revision {release.revision + 1} of this "
             "week in [revisions], which is charged. Nothing was charged and nothing drawn"
         )
 
 
-def cluster_labels(store: Store, request: ReleaseRequest) -> NDArray[np.int64]:
+def cluster_labels(scheme: Scheme, read: Reader) -> NDArray[np.int64]:
     """The cluster of each place; without clusters, every place alone."""
-    if SCHEME.clustered:
-        table = store.read_release_week("clusters", date.fromisoformat(request.week), request.name)
-        return np.asarray(table["cluster"].to_numpy())
-    return alone(len(store.read_public(SCHEME.places)))  # towers, cells and cover are tables of these names
+    if scheme.clustered:
+        return np.asarray(read("clusters")["cluster"].to_numpy())
+    return alone(len(read(PLACES[scheme.places])))
 
 
-def _counts(store: Store, week: date, door: str) -> Counts:
+def _counts(read: Reader, scheme: Scheme, reads: tuple[str, ...]) -> Counts:
     """The confidential numbers a door declares, and no others."""
-    tables = {table: store.read_week(table, week) for table in READS[door]}
-    where = WHERE[SCHEME.places]
+    where = WHERE[scheme.places]
     return Counts(
-        series=_place_series(store, tables[where]) if where in tables else None,
-        sampled=_sampled(store, tables["one_visit_histogram"]) if "one_visit_histogram" in tables else None,
-        visit_total=tables["visit_total"]["visits"].item() if "visit_total" in tables else None,
+        series=_place_series(read, scheme.places) if where in reads else None,
+        sampled=_sampled(read) if "one_visit_histogram" in reads else None,
+        visit_total=read("visit_total")["visits"].item() if "visit_total" in reads else None,
     )
 
 
-def _sampled(store: Store, table: pl.DataFrame) -> NDArray[np.int64]:
-    return series.vector(table, store.read_public("towers")["tower_id"], "users")
+def _sampled(read: Reader) -> NDArray[np.int64]:
+    return series.vector(read("one_visit_histogram"), read("towers")["tower_id"], "users")
 
 
-def _place_series(store: Store, table: Any) -> Any:
-    if SCHEME.places == "towers":
-        return series.matrix(table, store.read_public("towers")["tower_id"], "weighted")
-    if SCHEME.places == "cells":
-        return series.matrix(table, store.read_public("cells")["cell_id"], "truncated")
-    cover = store.read_public("cover")
-    keyed = table.with_columns(place=table["kind"] + " " + table["id"])
-    return series.matrix(keyed, (cover["kind"] + " " + cover["id"]).alias("place"), "truncated")
+def _place_series(read: Reader, places: Kind) -> NDArray[Any]:
+    table, listed = read(WHERE[places]), read(PLACES[places])
+    counted = COUNTED[WHERE[places]]
+    if places == "cover":
+        keyed = table.with_columns(place=pl.col("kind") + " " + pl.col("id"))
+        return series.matrix(keyed, (listed["kind"] + " " + listed["id"]).alias("place"), counted)
+    return series.matrix(table, listed["tower_id" if places == "towers" else "cell_id"], counted)
 
 
 def _paid(measurement: Measurement) -> dict[str, Any]:

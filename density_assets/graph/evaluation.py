@@ -4,13 +4,15 @@ Nothing flows from here to a release. Choosing a scheme, a cap or a split by the
 their data that nobody pays for: it voids the promise. Choose on synthetic cities.
 """
 
-import dagster as dg
 import numpy as np
 import polars as pl
 
 from density_assets import series
 from density_assets.geography.tables import cells_from
-from density_assets.graph.zones import Made, Zone, asset, column
+from density_assets.graph.assets import asset
+from density_assets.graph.columns import column
+from density_assets.graph.step import Made, SecretStep
+from density_assets.privacy.zones import Zone
 from density_assets.research.metrics.correlation import pearson_per_row
 from density_assets.research.metrics.earth_movers import emd_per_hour
 from density_assets.research.metrics.pairs import by_hour_of_day, mean_where_defined
@@ -28,9 +30,7 @@ from density_assets.research.plots.picture import png
         "pc": column("Pearson correlation over the week", "density.count", "iris_series.original"),
     },
 )
-def evaluation_metrics(
-    context: dg.AssetExecutionContext, iris_series: pl.DataFrame, density: pl.DataFrame, cells: pl.DataFrame
-) -> Made:
+def evaluation_metrics(step: SecretStep, iris_series: pl.DataFrame, density: pl.DataFrame, cells: pl.DataFrame) -> Made:
     """How far the released counts are from the original ones: MRE and PC per cell, error and EMD by hour.
 
     Confidential, because it is computed from the truth; shown here for synthetic cities only. To choose settings by

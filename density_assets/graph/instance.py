@@ -16,9 +16,9 @@ from pathlib import Path
 import dagster as dg
 from filelock import FileLock, Timeout
 
+from density_assets.city import City
 from density_assets.errors import BadInput
 from density_assets.graph.abandoned import fail_abandoned
-from density_assets.graph.partitions import current_home, current_settings
 from density_assets.graph.zones import WRITER
 
 LOOPBACK = "127.0.0.1"
@@ -27,13 +27,13 @@ LOOK_SECONDS = 0.5
 PATIENCE_SECONDS = 60  # the daemon ends the step it is at
 
 
-def serve(port: int, *, read_only: bool) -> int:
+def serve(city: City, port: int, *, read_only: bool) -> int:
     """Serve the web UI on this machine only, until interrupted.
 
     read_only: for those who may look and not touch: no daemon, and the server refuses to start or change anything.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # being stopped is being interrupted
-    folder = open_instance(current_home(), current_settings().city.name)
+    folder = open_instance(city)
     try:
         return together(_webserver(port, "--read-only")) if read_only else _work(port, folder)
     except KeyboardInterrupt:
@@ -84,9 +84,9 @@ def _wait(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def open_instance(home: Path, city: str) -> Path:
+def open_instance(city: City) -> Path:
     """Point Dagster at the city's own instance, with our settings in it; returns its folder."""
-    folder = home / city / "dagster"
+    folder = city.home / city.name / "dagster"
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)  # who runs what when is for those who run it
     os.environ["DAGSTER_HOME"] = str(folder)

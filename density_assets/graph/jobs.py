@@ -1,37 +1,58 @@
 """Jobs: what is run together."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
+from typing import Any
 
 import dagster as dg
+from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
 
 from density_assets.calendar import parse_week
+from density_assets.city import City
 from density_assets.errors import BadInput
-from density_assets.graph.partitions import WEEKS
-from density_assets.graph.zones import GROUPS, STUDY_GROUPS, WRITER, Zone
+from density_assets.graph.zones import GROUPS, STUDY_GROUPS, WRITER
+from density_assets.privacy.zones import Zone
 from resources.tables.retention import purge
 
-weekly_release = dg.define_asset_job(
+WEEKLY, REBUILD, AUDIT, PURGE, PURGE_BY_FORCE = (
     "weekly_release",
-    selection=dg.AssetSelection.all() - dg.AssetSelection.groups(*STUDY_GROUPS.values()),
-    partitions_def=WEEKS,
-    config={"loggers": {"console": {}}},
-    description="One week of the city, from its records to everything derived from them.",
-)
-
-rebuild_release = dg.define_asset_job(
     "rebuild_release",
-    selection=dg.AssetSelection.groups(GROUPS[Zone.PUBLIC], GROUPS[Zone.MECHANISM], GROUPS[Zone.RELEASE]),
-    partitions_def=WEEKS,
-    config={"loggers": {"console": {}}},
-    description="Tables and files of a released week, made again from its stored draws: no records, no charge.",
-)
-
-audit_job = dg.define_asset_job(
     "audit",
-    selection=dg.AssetSelection.assets("ledger", "audit_page"),
-    config={"loggers": {"console": {}}},
-    description="The ledger's table and the auditor's page, from what is there: nothing is drawn or charged.",
+    "purge_week",
+    "purge_week_by_force",
 )
+ON_THE_TERMINAL: dict[str, Any] = {"loggers": {"console": {}}}
+
+
+def weekly_release(weeks: dg.PartitionsDefinition[str]) -> UnresolvedAssetJobDefinition:
+    """One week, end to end."""
+    return dg.define_asset_job(
+        WEEKLY,
+        selection=dg.AssetSelection.all() - dg.AssetSelection.groups(*STUDY_GROUPS.values()),
+        partitions_def=weeks,
+        config=ON_THE_TERMINAL,
+        description="One week of the city, from its records to everything derived from them.",
+    )
+
+
+def rebuild_release(weeks: dg.PartitionsDefinition[str]) -> UnresolvedAssetJobDefinition:
+    """A released week again, from what is stored."""
+    return dg.define_asset_job(
+        REBUILD,
+        selection=dg.AssetSelection.groups(GROUPS[Zone.PUBLIC], GROUPS[Zone.MECHANISM], GROUPS[Zone.RELEASE]),
+        partitions_def=weeks,
+        config=ON_THE_TERMINAL,
+        description="Tables and files of a released week, made again from its stored draws: no records, no charge.",
+    )
+
+
+def audit_job() -> UnresolvedAssetJobDefinition:
+    """The register again."""
+    return dg.define_asset_job(
+        AUDIT,
+        selection=dg.AssetSelection.assets("ledger", "audit_page"),
+        config=ON_THE_TERMINAL,
+        description="The ledger's table and the auditor's page, from what is there: nothing is drawn or charged.",
+    )
 
 
 class Purge(dg.Config):
@@ -41,38 +62,28 @@ class Purge(dg.Config):
     confirm: str = ""
 
 
-def purge_job(assets: Sequence[dg.AssetsDefinition], *, force: bool = False) -> dg.JobDefinition:
+def purge_job(secret: Iterable[str], *, force: bool = False) -> dg.JobDefinition:
     """The job that erases a week; it leaves a note in the history of every asset it touches.
 
+    secret: the assets whose weeks are erased.
     force: erase also a week that is not released; a job of its own, for the terminal, which the UI does not offer.
     """
-    erased = [
-        spec.key
-        for asset in assets
-        for spec in asset.specs
-        if spec.metadata.get("zone") in ("confidential", "evaluation") and spec.partitions_def
-    ]
 
-    @dg.op(pool=WRITER, required_resource_keys={"settings", "store"})  # waits for weeks that are being made
-    def erase(context: dg.OpExecutionContext, config: Purge) -> None:
+    @dg.op(pool=WRITER)  # waits for weeks that are being made
+    def erase(context: dg.OpExecutionContext, config: Purge, city: dg.ResourceParam[City]) -> None:
         """Erase the confidential zone of a week."""
-        week, settings = parse_week(config.week), context.resources.settings
+        week, settings = parse_week(config.week), city.settings
         if config.confirm != config.week:
             raise BadInput(f"erasing is for good: confirm must repeat the week {config.week}, got {config.confirm!r}")
-        purge(
-            context.resources.store,
-            week,
-            settings.revision_of(str(week)),
-            force=force,
-        )
-        for key in erased:
-            context.log_event(dg.AssetObservation(key, partition=str(week), description="erased"))
+        purge(city.store, week, settings.revision_of(str(week)), force=force)
+        for name in secret:
+            context.log_event(dg.AssetObservation(dg.AssetKey(name), partition=str(week), description="erased"))
         context.log.info(f"the confidential zone of the week of {week} is erased; what is released stays")
         if settings.city.visits:
             own = settings.path(settings.city.visits.replace("{week}", str(week)))
             context.log.info(f"your own files are yours to erase: {own}")
 
-    name, which = ("purge_week_by_force", "any week") if force else ("purge_week", "a week that is released")
+    name, which = (PURGE_BY_FORCE, "any week") if force else (PURGE, "a week that is released")
 
     @dg.job(name=name, description=f"Erase the confidential zone of {which}.")
     def purge_week() -> None:

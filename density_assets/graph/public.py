@@ -1,6 +1,5 @@
 """The public zone: geometry anybody may know. Nothing here reads a record."""
 
-import dagster as dg
 import polars as pl
 import shapely
 
@@ -19,7 +18,10 @@ from density_assets.geography.tables import (
     towers_table,
 )
 from density_assets.geography.voronoi import tower_cells as voronoi
-from density_assets.graph.zones import Made, Zone, asset, column
+from density_assets.graph.assets import asset
+from density_assets.graph.columns import SETTINGS, column
+from density_assets.graph.step import Made, Step
+from density_assets.privacy.zones import Zone
 from density_assets.research.plots.maps import cover_map, outline_map
 
 CELL_ID = "identifier of the cell"
@@ -29,17 +31,17 @@ TOWER_ID = "identifier of the tower site"
 @asset(
     Zone.PUBLIC,
     {
-        "cell_id": column(CELL_ID),
-        "x": column("centroid, metres in the system of `crs`"),
-        "y": column("centroid, metres in the system of `crs`"),
-        "area_m2": column("area in square metres"),
-        "crs": column("metric coordinate system of x, y and geometry"),
-        "geometry": column("polygon as WKB"),
+        "cell_id": column(CELL_ID, SETTINGS),
+        "x": column("centroid, metres in the system of `crs`", SETTINGS),
+        "y": column("centroid, metres in the system of `crs`", SETTINGS),
+        "area_m2": column("area in square metres", SETTINGS),
+        "crs": column("metric coordinate system of x, y and geometry", SETTINGS),
+        "geometry": column("polygon as WKB", SETTINGS),
     },
 )
-def cells(context: dg.AssetExecutionContext) -> Made:
+def cells(step: Step) -> Made:
     """The areas the release speaks of (IRIS cells in the case study), checked to be valid and disjoint."""
-    city = city_cells(context.resources.settings)
+    city = city_cells(step.settings)
     facts = {"cells": len(city), "area_km2": round(float(city.areas.sum()) / 1e6, 2), "crs": city.crs}
     return Made(cells_table(city), {"map": outline_map(city.polygons, f"{len(city)} cells")}, facts)
 
@@ -47,24 +49,24 @@ def cells(context: dg.AssetExecutionContext) -> Made:
 @asset(
     Zone.PUBLIC,
     {
-        "antenna_id": column("identifier a record may carry, as text"),
-        "tower_id": column("identifier of the site the antenna stands on"),
-        "site": column("position of the site in the list, from 0"),
-        "x": column("metres, in the cells' coordinate system", "cells.crs"),
-        "y": column("metres, in the cells' coordinate system", "cells.crs"),
+        "antenna_id": column("identifier a record may carry, as text", SETTINGS),
+        "tower_id": column("identifier of the site the antenna stands on", SETTINGS),
+        "site": column("position of the site in the list, from 0", SETTINGS),
+        "x": column("metres, in the cells' coordinate system", SETTINGS, "cells.crs"),
+        "y": column("metres, in the cells' coordinate system", SETTINGS, "cells.crs"),
     },
 )
-def antennas(context: dg.AssetExecutionContext, cells: pl.DataFrame) -> Made:
+def antennas(step: Step, cells: pl.DataFrame) -> Made:
     """Every antenna of the public list that stands inside the city, and the site it belongs to.
 
     Antennas that share a point are one site. Positions come from this list, never from records, and a record
     at an antenna that is not listed is dropped.
     """
-    towers = city_towers(context.resources.settings, cells_from(cells))
+    towers = city_towers(step.settings, cells_from(cells))
     if towers.merged:
-        context.log.info(f"{towers.merged} antennas share a point with another and were merged into its site")
+        step.say(f"{towers.merged} antennas share a point with another and were merged into its site")
     if towers.outside:
-        context.log.warning(f"{towers.outside} antennas lie outside the cells and were left out")
+        step.warn(f"{towers.outside} antennas lie outside the cells and were left out")
     facts = {"sites": len(towers), "merged": towers.merged, "outside": towers.outside}
     return Made(antennas_table(towers), facts=facts)
 
@@ -78,7 +80,7 @@ def antennas(context: dg.AssetExecutionContext, cells: pl.DataFrame) -> Made:
         "y": column("metres, in the cells' coordinate system", "antennas.y"),
     },
 )
-def towers(context: dg.AssetExecutionContext, antennas: pl.DataFrame) -> Made:
+def towers(step: Step, antennas: pl.DataFrame) -> Made:
     """Tower sites: the places a device can be seen at. Every series over towers has exactly these rows."""
     table = towers_table(antennas)
     return Made(table, facts={"towers": len(table)})
@@ -92,7 +94,7 @@ def towers(context: dg.AssetExecutionContext, antennas: pl.DataFrame) -> Made:
         "geometry": column("polygon as WKB", "towers.x", "towers.y", "cells.geometry"),
     },
 )
-def tower_cells(context: dg.AssetExecutionContext, towers: pl.DataFrame, cells: pl.DataFrame) -> Made:
+def tower_cells(step: Step, towers: pl.DataFrame, cells: pl.DataFrame) -> Made:
     """The part of the city nearer to one tower than to any other: Voronoi cells cut at the city's border."""
     xy = towers_from(towers).xy
     shapes = voronoi(xy, cells_from(cells).city)
@@ -111,7 +113,7 @@ def tower_cells(context: dg.AssetExecutionContext, towers: pl.DataFrame, cells: 
         "share": column("area of the piece as a part of its tower cell", "tower_cells.geometry", "cells.geometry"),
     },
 )
-def overlaps(context: dg.AssetExecutionContext, tower_cells: pl.DataFrame, cells: pl.DataFrame) -> Made:
+def overlaps(step: Step, tower_cells: pl.DataFrame, cells: pl.DataFrame) -> Made:
     """The pieces in which tower cells and cells overlap by more than 1 m².
 
     A visit seen at a tower is spread over the cells by these shares, which sum to one for every tower.
@@ -123,14 +125,12 @@ def overlaps(context: dg.AssetExecutionContext, tower_cells: pl.DataFrame, cells
 @asset(
     Zone.PUBLIC,
     {
-        "kind": column("`tower` or `cell`"),
+        "kind": column("`tower` or `cell`", "overlaps.tower_id", "overlaps.cell_id"),
         "id": column("identifier of the tower or cell, as text", "overlaps.tower_id", "overlaps.cell_id"),
     },
     table="cover",
 )
-def cover_graph(
-    context: dg.AssetExecutionContext, overlaps: pl.DataFrame, tower_cells: pl.DataFrame, cells: pl.DataFrame
-) -> Made:
+def cover_graph(step: Step, overlaps: pl.DataFrame, tower_cells: pl.DataFrame, cells: pl.DataFrame) -> Made:
     """The fewest tower cells and cells that together cover the city, stored as table `cover`.
 
     Towers and cells are the two sides of a graph, joined where they overlap; a minimum vertex cover of it

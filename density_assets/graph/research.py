@@ -8,21 +8,22 @@ from typing import Any
 
 import dagster as dg
 
-from density_assets.graph.partitions import WEEKS
-from density_assets.graph.zones import OWNERS, STUDY_GROUPS, Zone, inline_picture
-from density_assets.research.studies import STUDIES
+from density_assets.city import City
+from density_assets.graph.assets import Context, inline_picture
+from density_assets.graph.partitions import weekly_partitions
+from density_assets.graph.zones import OWNERS, STUDY_GROUPS
+from density_assets.privacy.zones import Zone
 from density_assets.research.study import Source, Study, conduct
 
 
-def study_asset(study: Study[Any]) -> dg.AssetsDefinition:
+def study_asset(study: Study[Any], city: City) -> dg.AssetsDefinition:
     """One study as an asset; weekly ones have a partition per week."""
 
-    def run(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
-        settings, store = context.resources.settings, context.resources.store
-        week = date.fromisoformat(context.partition_key) if study.weekly else settings.city.first_week
-        outcome = conduct(study, Source(settings, store, week), study.repetitions, context.log.info)
+    def run(context: Context, city: dg.ResourceParam[City]) -> dg.MaterializeResult[None]:
+        week = date.fromisoformat(context.partition_key) if study.weekly else city.settings.city.first_week
+        outcome = conduct(study, Source(city.settings, city.store, week), study.repetitions, context.log.info)
         pictures = {name: inline_picture(picture) for name, picture in outcome.pictures.items()}
-        summary, folder = dg.MetadataValue.md(outcome.summary), str(outcome.folder.relative_to(store.folder))
+        summary, folder = dg.MetadataValue.md(outcome.summary), str(outcome.folder.relative_to(city.store.folder))
         return dg.MaterializeResult(metadata={"summary": summary, "folder": folder, **pictures})
 
     return dg.asset(
@@ -33,10 +34,6 @@ def study_asset(study: Study[Any]) -> dg.AssetsDefinition:
         tags={"zone": Zone.EVALUATION.value},
         kinds={"python", "matplotlib"},
         code_version=str(study.version),
-        partitions_def=WEEKS if study.weekly else None,
+        partitions_def=weekly_partitions(city) if study.weekly else None,
         deps=list(study.tables),
-        required_resource_keys={"settings", "store"},
     )(run)
-
-
-STUDY_ASSETS = [study_asset(study) for study in STUDIES.values()]

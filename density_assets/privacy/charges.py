@@ -1,31 +1,17 @@
 """What is charged to whom: the values the ledger keeps, and whether one more fits the budget."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from density_assets.privacy.events import Event, to_record
 from density_assets.privacy.planning import cost_of, releases_that_fit
+from density_assets.privacy.release import Charge
 from density_assets.settings import Settings
 
 
 class BudgetRefused(RuntimeError):
     """The release would cost more than is left: nothing was charged and nothing drawn."""
-
-
-@dataclass(frozen=True)
-class Charge:
-    """What one door of one release spends."""
-
-    population: str
-    city: str
-    week: str
-    revision: int
-    door: str
-    measurement: str
-    epsilon: float
-    delta: float
-    events: tuple[Event, ...]
 
 
 @dataclass(frozen=True)
@@ -52,9 +38,21 @@ class Row:
     drawn: bool
 
     def public_record(self) -> dict[str, Any]:
-        """The charge as plain data, for statements."""
-        events = [to_record(event) for event in self.charge.events]
-        return {**asdict(self.charge), "at": self.at, "hash": self.hash, "events": events}
+        """The charge as plain data, for statements; the order of its keys is part of published bytes."""
+        charge = self.charge
+        return {
+            "population": charge.population,
+            "city": charge.city,
+            "week": charge.week,
+            "revision": charge.revision,
+            "door": charge.door,
+            "measurement": charge.measurement,
+            "epsilon": charge.epsilon,
+            "delta": charge.delta,
+            "events": [to_record(event) for event in charge.events],
+            "at": self.at,
+            "hash": self.hash,
+        }
 
 
 def population_name(settings: Settings) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from density_assets.privacy.charges import Row
+from density_assets.privacy.release import Identity
 from density_assets.publication.files import digests
 from density_assets.publication.verification import verify_release
 
@@ -18,8 +19,8 @@ Finding = tuple[bool, str]
 
 
 @dataclass(frozen=True)
-class Release:
-    """One release of a week, or charges for one that no statement names.
+class Entry(Identity):
+    """One release of a week as the register knows it, or charges for one that no statement names.
 
     charges: hashes of its rows in the ledger, by door.
     at: when it was charged.
@@ -29,11 +30,6 @@ class Release:
     findings: what verification found.
     """
 
-    city: str
-    week: str
-    revision: int
-    epsilon: float
-    delta: float
     at: str
     charges: Mapping[str, str]
     drawn: bool
@@ -50,7 +46,7 @@ class Release:
         return all(holds for holds, _ in self.findings) if self.statement else None
 
 
-def register(rows: Sequence[Row], population: str, home: Path, city: str) -> list[Release]:
+def register(rows: Sequence[Row], population: str, home: Path, city: str) -> list[Entry]:
     """The releases of a population by week, city and revision.
 
     rows: the whole ledger.
@@ -62,7 +58,7 @@ def register(rows: Sequence[Row], population: str, home: Path, city: str) -> lis
     found = []
     for name in sorted({city, *(row.charge.city for row in mine.values())}):
         for file in sorted((home / name / "release").glob("privacy_statement_*.json")):
-            release = _stated(file, name, mine)
+            release = _stated(file, population, name, mine)
             if not others.intersection(release.charges.values()):
                 found.append(release)
     named = {charge for release in found for charge in release.charges.values()}
@@ -70,13 +66,14 @@ def register(rows: Sequence[Row], population: str, home: Path, city: str) -> lis
     return sorted(found, key=lambda release: (release.week, release.city, release.revision, release.at))
 
 
-def _stated(file: Path, city: str, ledger: Mapping[str, Row]) -> Release:
+def _stated(file: Path, population: str, city: str, ledger: Mapping[str, Row]) -> Entry:
     """A statement and what comes of checking it; one that cannot be read is a finding, not an error."""
     digest = digests([file])[file.name]
     try:
         said = json.loads(file.read_text(encoding="utf-8"))
         charges = {charge["door"]: charge["hash"] for charge in said["charges"]}
-        return Release(
+        return Entry(
+            population=population,
             city=said["city"],
             week=said["week"],
             revision=said["revision"],
@@ -95,7 +92,10 @@ def _stated(file: Path, city: str, ledger: Mapping[str, Row]) -> Release:
     except (ValueError, KeyError, TypeError, AttributeError, OSError) as problem:
         finding = (False, f"the statement cannot be read: {type(problem).__name__}")
         week = file.stem.removeprefix("privacy_statement_")[:10]
-        return Release(city, week, 0, 0.0, 0.0, "", {}, False, statement=file, digest=digest, findings=(finding,))
+        unread = Identity(population, city, week, revision=0, epsilon=0.0, delta=0.0)
+        return Entry(
+            **unread.identity(), at="", charges={}, drawn=False, statement=file, digest=digest, findings=(finding,)
+        )
 
 
 def _in_ledger(said: Mapping[str, Any], ledger: Mapping[str, Row]) -> Iterator[Finding]:
@@ -106,12 +106,11 @@ def _in_ledger(said: Mapping[str, Any], ledger: Mapping[str, Row]) -> Iterator[F
         yield same, f"the charge of {charge['door']} stands in the ledger of today, drawn"
 
 
-def _unstated(rows: Sequence[Row]) -> Iterator[Release]:
-    groups: dict[tuple[Any, ...], list[Row]] = {}
+def _unstated(rows: Sequence[Row]) -> Iterator[Entry]:
+    groups: dict[Identity, list[Row]] = {}
     for row in rows:
-        charge = row.charge
-        key = (charge.city, charge.week, charge.revision, charge.epsilon, charge.delta)
-        groups.setdefault(key, []).append(row)
-    for key, group in groups.items():
+        groups.setdefault(Identity(**row.charge.identity()), []).append(row)
+    for which, group in groups.items():
         charges = {f"{row.charge.door} (row {row.row})": row.hash for row in group}
-        yield Release(*key, at=min(row.at for row in group), charges=charges, drawn=any(row.drawn for row in group))
+        drawn = any(row.drawn for row in group)
+        yield Entry(**which.identity(), at=min(row.at for row in group), charges=charges, drawn=drawn)

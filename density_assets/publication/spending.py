@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from density_assets.privacy.charges import Charge, Row
+from density_assets.privacy.charges import Row
 from density_assets.privacy.planning import cost_of
+from density_assets.privacy.release import Charge
 
 
 @dataclass(frozen=True)

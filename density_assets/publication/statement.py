@@ -1,13 +1,16 @@
 """The privacy statement of a release: what is promised, how it was paid, and nothing computed from the truth."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from platform import python_version
 from typing import Any
 
 from density_assets.privacy.accounting import spent
-from density_assets.privacy.events import from_record
+from density_assets.privacy.charges import Budget, Row
+from density_assets.privacy.events import Event
+from density_assets.privacy.planning import cost_of
+from density_assets.privacy.release import Release
 
 PACKAGES = ("density-assets", "dagster", "opendp", "dp-accounting", "duckdb", "numpy", "scipy", "polars")
 UNIT = (
@@ -20,68 +23,62 @@ UNIT = (
 class Facts:
     """Everything a statement says.
 
-    doors: the mechanism assets the release came through; charges: what the ledger holds for it, one per door.
+    people: how many live in the city, a public figure; none if it was not stated.
+    charges: what the ledger holds for the release, one row per door.
+    spent: everything the population's year was charged so far.
+    ledger_file, ledger_head: the chain beside the statement, and the hash it ends with.
+    files: digests of the published files, by name.
     """
 
-    city: str
-    week: str
+    release: Release
     timezone: str
-    revision: int
-    scheme: str
-    calibration: str
-    epsilon: float
-    delta: float
-    population: int | None
-    parameters: Mapping[str, Any]
-    doors: list[str]
-    charges: list[dict[str, Any]]
+    people: int | None
+    charges: Sequence[Row]
+    spent: Sequence[Event]
     ledger_file: str
     ledger_head: str
-    year: str
-    year_epsilon: float
-    budget_epsilon: float
-    budget_delta: float
+    budget: Budget
     files: dict[str, str]
 
 
 def statement(facts: Facts) -> dict[str, Any]:
-    """The statement as data."""
-    events = [from_record(event) for charge in facts.charges for event in charge["events"]]
-    bound = spent(events, facts.delta)
+    """The statement as data; the order of its keys is part of published bytes."""
+    release, budget = facts.release, facts.budget
+    bound = spent([event for row in facts.charges for event in row.charge.events], release.delta)
     return {
-        "city": facts.city,
-        "week": facts.week,
+        "city": release.city,
+        "week": release.week,
         "timezone": facts.timezone,
-        "revision": facts.revision,
+        "revision": release.revision,
         "unit": UNIT,
-        "epsilon": facts.epsilon,
-        "delta": facts.delta,
+        "epsilon": release.epsilon,
+        "delta": release.delta,
         "accounted": {"epsilon": bound.epsilon, "delta": bound.delta, "accountant": bound.accountant},
-        "scheme": facts.scheme,
-        "calibration": facts.calibration,
-        "parameters": dict(facts.parameters),
-        "doors": facts.doors,
-        "charges": facts.charges,
+        "scheme": release.scheme,
+        "calibration": release.calibration,
+        "parameters": dict(release.parameters),
+        "doors": sorted(release.doors),
+        "charges": [row.public_record() for row in facts.charges],
         "ledger": {"file": facts.ledger_file, "head": facts.ledger_head},
         "cumulative": {
-            "year": facts.year,
-            "epsilon": facts.year_epsilon,
-            "budget_epsilon": facts.budget_epsilon,
-            "delta": facts.budget_delta,
+            "year": release.year,
+            "epsilon": cost_of(facts.spent, [], 0, budget.delta),
+            "budget_epsilon": budget.epsilon,
+            "delta": budget.delta,
             "accountant": "RDP",
         },
-        "warnings": warnings(facts),
+        "warnings": warnings(release.delta, facts.people),
         "software": {"python": python_version(), **{name: version(name) for name in PACKAGES}},
         "files": facts.files,
     }
 
 
-def warnings(facts: Facts) -> list[str]:
+def warnings(delta: float, people: int | None) -> list[str]:
     """What a reader should know before relying on the promise."""
-    if facts.population is None:
+    if people is None:
         return ["The size of the population was not stated, so delta could not be compared with it."]
-    if facts.delta > 1 / facts.population:
-        return [f"delta {facts.delta:g} is above one in the population ({facts.population:,})."]
+    if delta > 1 / people:
+        return [f"delta {delta:g} is above one in the population ({people:,})."]
     return []
 
 

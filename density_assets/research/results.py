@@ -7,7 +7,7 @@ from density_assets.errors import BadInput, nearest
 from density_assets.research.density.releases import EMD_HOURS
 from density_assets.research.studies import STUDIES
 from density_assets.research.study import Outcome, Source, conduct
-from resources.tables.store import write_durably
+from resources.tables.files import write_durably
 
 
 def write_results(source: Source, names: Iterable[str], repetitions: int | None, page: Path) -> None:

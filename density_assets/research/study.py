@@ -26,7 +26,9 @@ from matplotlib.figure import Figure
 from density_assets.research.plots.picture import png
 from density_assets.schemes import SCHEMES
 from density_assets.settings import Settings
-from resources.tables.store import Store, fingerprint, parquet_bytes, write_durably
+from resources.tables.content import fingerprint
+from resources.tables.files import parquet_bytes, write_durably
+from resources.tables.store import Store
 
 Row = dict[str, Any]  # plain JSON values
 Inputs = TypeVar("Inputs")
@@ -55,12 +57,16 @@ class Source:
         """Where studies of this city leave what they find; traces a person brings stay confidential."""
         return (self.store.folder if self.data is None else self.store.confidential) / "studies"
 
+    def public(self, asset: str) -> pl.DataFrame:
+        """The table of a public asset."""
+        return self.store.read_public(TABLES_OF.get(asset, asset))
+
     def fingerprint(self, asset: str) -> str:
         """Changes with the content of an asset's table: of this week, or of the public one."""
         table = TABLES_OF.get(asset, asset)
         if self.store.week_file(table, self.week).exists():
             return self.store.week_fingerprint(table, self.week)
-        return fingerprint(self.store.read_public(table))
+        return fingerprint(self.public(asset))
 
     def traces(self) -> list[tuple[str, int, int]]:
         """The files of traces a person names, and the recipe beside them, as they are now."""

@@ -72,7 +72,7 @@ class Additive:
 
     def clusters(self, plan: Plan, totals: Values, places: Places) -> NDArray[np.int64]:
         """Every place alone."""
-        return alone(len(places.shapes(self.places)))
+        return alone(places.count(self.places))
 
     def series(self, plan: Plan, counts: Counts, labels: NDArray[np.int64], noise: Noise) -> Values:
         """Every count with noise of its own."""

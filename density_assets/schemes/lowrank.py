@@ -61,7 +61,7 @@ class LowRank:
 
     def clusters(self, plan: Plan, totals: Values, places: Places) -> NDArray[np.int64]:
         """Every tower alone: what towers share is found in the noisy matrix itself."""
-        return alone(len(places.tower_shapes))
+        return alone(places.count(self.places))
 
     def series(self, plan: Plan, counts: Counts, labels: NDArray[np.int64], noise: Noise) -> Values:
         """The noisy weighted matrix, dense over the public towers; exact in units of 2^-16."""

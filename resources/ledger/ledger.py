@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from density_assets.privacy.chain import GENESIS, first_broken, row_hash
-from density_assets.privacy.charges import Budget, Charge, Row, refuse_over_budget
+from density_assets.privacy.charges import Budget, Row, refuse_over_budget
 from density_assets.privacy.events import Event, from_record, to_record
+from density_assets.privacy.release import Charge
 
 UNIT = "one subscriber identifier, one week"
 

@@ -22,8 +22,9 @@ from duckdb import ColumnExpression, ConstantExpression
 from density_assets.calendar import HOURS
 from density_assets.settings import EngineSettings
 from resources.sql.models import Model, model
+from resources.tables.files import private_files
 from resources.tables.spill import spill_folder
-from resources.tables.store import Store, private_files
+from resources.tables.store import Store
 
 PER_USER = ("visits", "truncated_visits")  # tables with a row per visit, sorted by user_key
 PARTS_IN_MEMORY = 8  # records grow when they are read and sorted; so many parts of files would fit

@@ -27,7 +27,8 @@ from density_assets.settings import CitySettings
 from resources.faults import fault
 from resources.sql.engine import KEYS, Report, SqlEngine
 from resources.sql.models import model
-from resources.tables.store import Store, private_files
+from resources.tables.files import private_files
+from resources.tables.store import Store
 
 BYTES_PER_PART = 100_000_000
 MOST_PARTS = 500  # each is an open file

@@ -14,8 +14,9 @@ from pathlib import Path
 from density_assets.errors import BadInput
 from density_assets.publication.files import Naming
 from density_assets.publication.verification import verify_release
+from resources.tables.files import private_files, write_durably
 from resources.tables.spill import sweep
-from resources.tables.store import Store, private_files, write_durably
+from resources.tables.store import Store
 
 SHARED = ("locks", "spill")  # folders of the confidential zone that belong to no week
 

@@ -67,7 +67,7 @@ def test_two_runs_of_one_week_at_once_both_succeed_and_draw_once(town, tmp_path)
 
 @pytest.mark.parametrize("left", ["draw.npz.999999999.partial"])
 def test_what_a_dead_process_left_is_removed_by_the_next_that_writes_the_file(tmp_path, left):
-    from resources.tables.store import write_durably
+    from resources.tables.files import write_durably
 
     (tmp_path / left).write_bytes(b"half")
     living = tmp_path / f"draw.npz.{os.getppid()}.partial"

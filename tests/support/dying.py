@@ -17,10 +17,10 @@ import matplotlib.pyplot  # noqa: F401  # loaded before the fork, as are the two
 import numpy as np
 import pyarrow.pandas_compat  # noqa: F401
 import pyogrio  # noqa: F401
+from density_assets.graph.io_manager import TableIOManager
 from matplotlib.figure import Figure
 
 from density_assets.definitions import build_definitions
-from density_assets.graph.io_manager import TableIOManager
 from density_assets.graph.zones import STUDY_GROUPS
 from density_assets.settings import load_settings
 from resources.measurements import Measurements

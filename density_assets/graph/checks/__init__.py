@@ -4,15 +4,12 @@ A check blocks where a bad value must not go on. On records of real people only 
 nothing that depends on what the records say is shown (docs/decisions/0007): see `outcomes`.
 """
 
-from collections.abc import Sequence
+from density_assets.graph.checks import attack_tests, confidential, ledger, public, release
+from density_assets.graph.checks.outcomes import Check
 
-import dagster as dg
-
-from density_assets.graph.checks import attack_tests as audits
-from density_assets.graph.checks import confidential, ledger, public, release
-
-
-def all_checks(assets: Sequence[dg.AssetsDefinition]) -> list[dg.AssetChecksDefinition]:
-    """Every check of the graph."""
-    found = dg.load_asset_checks_from_modules([public, confidential, release, ledger, audits])
-    return [*found, release.zone_rule_check(assets)]
+CHECKS = [
+    value
+    for module in (public, confidential, release, ledger, attack_tests)
+    for value in vars(module).values()
+    if isinstance(value, Check)
+]

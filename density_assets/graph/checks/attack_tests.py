@@ -5,27 +5,26 @@ from typing import Any
 import dagster as dg
 import polars as pl
 
-from density_assets.graph.checks.outcomes import Context, check, open_answer, week_of
+from density_assets.graph.checks.outcomes import check, open_answer
+from density_assets.graph.step import SecretStep
 from density_assets.research.membership.membership_test import MEMBERSHIP_AUDIT, beyond_doubt, mean_auc
 from density_assets.research.promise.allowed import largest_auc
 from density_assets.research.promise.epsilon_test import EPSILON_AUDIT, broken_promises
 from density_assets.research.study import Source, Study
 
-NEEDED = frozenset({"settings", "store"})
 
-
-@check(EPSILON_AUDIT.asset_name, resources=NEEDED)
-def epsilon_within_promise(context: Context) -> dg.AssetCheckResult:
+@check(EPSILON_AUDIT.asset_name)
+def epsilon_within_promise(step: SecretStep) -> dg.AssetCheckResult:
     """No sound scheme was seen to give away more than it promises."""
-    results = _results(context, EPSILON_AUDIT)
+    results = _results(step, EPSILON_AUDIT)
     return open_answer(broken_promises(results), bounds=len(results))
 
 
-@check(MEMBERSHIP_AUDIT.asset_name, resources=NEEDED)
-def membership_within_promise(context: Context) -> dg.AssetCheckResult:
+@check(MEMBERSHIP_AUDIT.asset_name)
+def membership_within_promise(step: SecretStep) -> dg.AssetCheckResult:
     """Attacks on our own releases do on average no better, by two standard errors, than epsilon and delta allow."""
-    privacy = context.resources.settings.privacy
-    mean, error = mean_auc(_results(context, MEMBERSHIP_AUDIT))
+    privacy = step.settings.privacy
+    mean, error = mean_auc(_results(step, MEMBERSHIP_AUDIT))
     allowed = largest_auc(privacy.epsilon, privacy.delta)
     promise = f"epsilon {privacy.epsilon:g} and delta {privacy.delta:g} allow {allowed:.3f}"
     said = f"the mean AUC is {mean:.3f} ± {error:.3f} (standard error), but {promise}"
@@ -33,7 +32,6 @@ def membership_within_promise(context: Context) -> dg.AssetCheckResult:
     return open_answer(problems, warn=True, mean_auc=mean, standard_error=error, largest_auc=allowed)
 
 
-def _results(context: Context, audit: Study[Any]) -> pl.DataFrame:
-    settings, store = context.resources.settings, context.resources.store
-    week = week_of(context) if audit.weekly else settings.city.first_week
-    return pl.read_parquet(audit.folder(Source(settings, store, week)) / "results.parquet")
+def _results(step: SecretStep, audit: Study[Any]) -> pl.DataFrame:
+    week = step.week if audit.weekly else step.settings.city.first_week
+    return pl.read_parquet(audit.folder(Source(step.settings, step.city.store, week)) / "results.parquet")

@@ -1,33 +1,38 @@
 """Checks of the ledger: it is whole, and there is something left. Both depend on settings and charges only."""
 
+from typing import Any
+
 import dagster as dg
 
-from density_assets.graph.checks.outcomes import Context, check, open_answer
-from density_assets.privacy.charges import charged_events, population_name
+from density_assets.city import City
+from density_assets.graph.checks.outcomes import check, open_answer
+from density_assets.graph.step import Step
+from density_assets.privacy.charges import Row, charged_events, population_name
 from density_assets.privacy.planning import cost_of, releases_that_fit
 from density_assets.publication.budget_report import release_events
 
 WARN_BELOW = 4  # weeks: time enough to decide what to do about the rest of the year
 
 
-@check("ledger")
-def ledger_is_whole(context: Context) -> dg.AssetCheckResult:
+def _verdict(city: City) -> dict[str, Any]:
+    return {"problem": city.ledger.problem(city.measurements.witnesses()), "charges": len(city.ledger.rows())}
+
+
+@check("ledger", given=_verdict)
+def ledger_is_whole(step: Step, problem: str | None, charges: int) -> dg.AssetCheckResult:
     """Every row of the ledger is as it was written, and none that a stored measurement names is missing."""
-    ledger = context.resources.ledger
-    if problem := ledger.problem(context.resources.measurements.witnesses()):
-        return open_answer([problem])
-    return open_answer([], charges=len(ledger.rows()))
+    return open_answer([problem]) if problem else open_answer([], charges=charges)
 
 
-@check("ledger")
-def budget_is_left(context: Context) -> dg.AssetCheckResult:
+@check("ledger", given=lambda city: {"rows": city.ledger.rows()})
+def budget_is_left(step: Step, rows: list[Row]) -> dg.AssetCheckResult:
     """The year's budget has room for more releases like this one; a warning when few are left."""
-    settings, population = context.resources.settings, population_name(context.resources.settings)
-    rows = [row for row in context.resources.ledger.rows() if row.charge.population == population]
-    if not rows:
+    settings, population = step.settings, population_name(step.settings)
+    own = [row for row in rows if row.charge.population == population]
+    if not own:
         return open_answer([], charges=0)
-    year, privacy = max(row.charge.week for row in rows)[:4], settings.privacy  # rows of old weeks may come late
-    before = charged_events(rows, population, year)
+    year, privacy = max(row.charge.week for row in own)[:4], settings.privacy  # rows of old weeks may come late
+    before = charged_events(own, population, year)
     fit = releases_that_fit(before, release_events(settings), privacy.budget_epsilon, privacy.budget_delta)
     spent = cost_of(before, [], 0, privacy.budget_delta)
     said = f"{year} has room for {fit} more releases at epsilon {privacy.epsilon:g}: {spent:.3f} are spent"

@@ -5,42 +5,86 @@ whatever the records say: its answer is shown, and stops the run. A **finding** 
 its answer is a file in the confidential folder, and what is shown is always the same.
 """
 
+import inspect
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
 import dagster as dg
 
-from density_assets.errors import BadInput
-from resources.tables.store import private_files, write_durably
+from density_assets.city import City
+from density_assets.graph.catalogue import Catalogue, KnownCheck
+from density_assets.graph.step import Reader, SecretStep, Shelf, Step
+from density_assets.privacy.zones import Zone
+from resources.tables.files import private_files, write_durably
+from resources.tables.released import ReleasedTables
 
 Context = dg.AssetCheckExecutionContext
-RESOURCES = frozenset({"settings", "store", "engine", "ledger", "measurements"})
+
+
+@dataclass(frozen=True)
+class Check:
+    """A check of any city.
+
+    asset: what is checked; reads: further assets it compares with.
+    given: what its function gets besides the step, gathered from the ledger.
+    """
+
+    name: str
+    asset: str
+    function: Callable[..., dg.AssetCheckResult]
+    reads: tuple[str, ...]
+    blocking: bool
+    given: Callable[[City], dict[str, Any]]
+
+    @property
+    def about(self) -> str:
+        """What must hold, which is what the UI shows."""
+        return inspect.getdoc(self.function) or ""
+
+    def known(self, shelves: Mapping[str, Shelf], invented: Collection[str]) -> KnownCheck:
+        """The check as the audit page knows it.
+
+        invented: studies that make people of their own, so that everybody may know what they find.
+        """
+        zones = [shelves[name].zone for name in (self.asset, *self.reads) if name in shelves]
+        free = self.asset in invented or (self.asset in shelves and all(zone.free for zone in zones))
+        return KnownCheck(self.asset, self.name, self.about, free)
+
+    def build(self, catalogue: Catalogue) -> dg.AssetChecksDefinition:
+        """The check as Dagster runs it."""
+
+        def run(context: Context, city: dg.ResourceParam[City]) -> dg.AssetCheckResult:
+            return self.function(self._step(context, city, catalogue.shelves), **self.given(city))
+
+        return dg.asset_check(asset=self.asset, name=self.name, description=self.about, blocking=self.blocking)(run)
+
+    def _step(self, context: Context, city: City, shelves: Mapping[str, Shelf]) -> Step:
+        """What the check gets: it reads what it declares, and secrets only if its asset is one."""
+        week = date.fromisoformat(context.partition_key) if context.has_partition_key else None
+        shelf = shelves.get(self.asset, Shelf(self.asset, Zone.EVALUATION, weekly=False))
+        release = city.release(week) if week and shelf.zone.open and shelf.weekly else None
+        tables = ReleasedTables(city.store.folder) if shelf.zone.free else city.store
+        inputs = {name: shelves[name] for name in (self.asset, *self.reads) if name in shelves}
+        read = Reader(self.name, shelf.zone, inputs, tables, week, release.name if release else "")
+        known = (self.name, city.settings, read, release, context.log.info, context.log.warning)
+        return Step(*known) if shelf.zone.free else SecretStep(*known, city)
 
 
 def check(
-    asset: str, *, blocking: bool = False, resources: frozenset[str] = RESOURCES
-) -> Callable[[Callable[[Context], dg.AssetCheckResult]], dg.AssetChecksDefinition]:
-    """A check of one asset; its docstring is what the UI shows."""
+    asset: str,
+    *reads: str,
+    blocking: bool = False,
+    given: Callable[[City], dict[str, Any]] = lambda city: {},
+) -> Callable[[Callable[..., dg.AssetCheckResult]], Check]:
+    """A check of one asset, which may compare it with others; its docstring is what the UI shows."""
 
-    def decorate(function: Callable[[Context], dg.AssetCheckResult]) -> dg.AssetChecksDefinition:
-        return dg.asset_check(
-            asset=asset,
-            name=function.__name__,
-            description=function.__doc__,
-            blocking=blocking,
-            required_resource_keys=set(resources),
-        )(function)
+    def decorate(function: Callable[..., dg.AssetCheckResult]) -> Check:
+        return Check(function.__name__, asset, function, reads, blocking, given)
 
     return decorate
-
-
-def week_of(context: Context) -> date:
-    """The week that is checked, which is that of the run."""
-    if not context.has_partition_key:
-        raise BadInput("a week must be given, got none: run the check with its asset, for one week")
-    return date.fromisoformat(context.partition_key)
 
 
 def open_answer(problems: list[str], *, warn: bool = False, **facts: Any) -> dg.AssetCheckResult:
@@ -50,25 +94,26 @@ def open_answer(problems: list[str], *, warn: bool = False, **facts: Any) -> dg.
     return dg.AssetCheckResult(passed=not problems, severity=severity, description=said, metadata=facts)
 
 
-def fault_answer(context: Context, table: str, faults: list[str]) -> dg.AssetCheckResult:
+def fault_answer(step: SecretStep, table: str, faults: list[str]) -> dg.AssetCheckResult:
     """The answer of a check that only a fault of the software can fail; a faulty week is refused to every reader."""
     if faults:
-        context.resources.store.refuse_week(table, week_of(context))
+        step.city.store.refuse_week(table, step.week)
     return open_answer([f"{fault}: this is a fault of the software, so nothing may read the table" for fault in faults])
 
 
 def finding_answer(
-    context: Context, asset: str, name: str, found: dict[str, Any], *, good: bool
+    step: SecretStep, asset: str, name: str, found: dict[str, Any], *, good: bool
 ) -> dg.AssetCheckResult:
     """The answer of a check that depends on what the records say; of real people, for the confidential zone only."""
-    if context.resources.settings.city.synthetic:
+    if step.city.synthetic:
         return open_answer([] if good else [json.dumps(found)], warn=True, **found)
-    folder = context.resources.store.confidential / "about" / asset
-    file = folder / f"{context.partition_key}_{name}.json"
+    store = step.city.store
+    folder = store.confidential / "about" / asset
+    file = folder / f"{step.week}_{name}.json"
     with private_files():
         folder.mkdir(parents=True, exist_ok=True)
         write_durably(file, json.dumps({"passed": good, **found}, indent=2).encode())
-    where = file.relative_to(context.resources.store.folder)
+    where = file.relative_to(store.folder)
     return dg.AssetCheckResult(
         passed=True, description=f"Looked at; what was found is confidential, whatever it is: {where}"
     )

@@ -18,7 +18,7 @@ from density_assets.publication.attack_tests import Audit
 from density_assets.publication.pages.lineage import Node, lineage_svg
 from density_assets.publication.pages.markdown import markdown_html
 from density_assets.publication.pages.spending_chart import spending_svg
-from density_assets.publication.register import Release
+from density_assets.publication.register import Entry as Release
 from density_assets.publication.spending import Spending
 
 WITHHELD = "withheld"

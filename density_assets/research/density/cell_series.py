@@ -47,7 +47,7 @@ def figures(week: Week, results: pl.DataFrame) -> dict[str, Figure]:
 def about(week: Week) -> str:
     """The bounds, and how much truncation leaves."""
     kept, hours = week.truncated.sum(), week.truth.shape[1]
-    cells, cover = len(week.truth), len(week.places.cover)
+    cells, cover = len(week.truth), week.places.count("cover")
     return (
         f"{bounds(week)} Truncation keeps {100 * kept / week.truth.sum():.0f} % of the visits: a mean count per hour "
         f"of {kept / cells / hours:.0f} on {cells} cells (published: 91) and of {kept / cover / hours:.0f} on a cover "

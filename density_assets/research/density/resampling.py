@@ -20,7 +20,7 @@ from density_assets.series import vector
 from resources.sql.engine import SqlEngine, used
 from resources.sql.models import Model, model
 from resources.sql.parameters import model_parameters
-from resources.tables.store import parquet_bytes, write_durably
+from resources.tables.files import parquet_bytes, write_durably
 
 SAMPLES = 3
 

@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 from density_assets import series
 from density_assets.errors import BadInput
 from density_assets.geography.places import Places
-from density_assets.geography.tables import cells_from
+from density_assets.geography.tables import cells_from, places_from
 from density_assets.research.study import Source
 from density_assets.schemes.scheme import Counts, Scheme
 from density_assets.settings import Settings
-from resources.tables.geography import read_places
 
 TABLES = (
     "tower_series",
@@ -64,7 +63,7 @@ def load_week(source: Source) -> Week:
         )
     if not store.week_file("visit_total", week).exists():
         raise BadInput(f"the week of {week} of {settings.city.name} must be materialised first: make release")
-    towers, cells, places = store.read_public("towers"), store.read_public("cells"), read_places(store)
+    towers, cells, places = store.read_public("towers"), store.read_public("cells"), places_from(source.public, "cover")
     counted = store.read_week("tower_series", week)
     original = series.matrix(counted, towers["tower_id"], "original").astype(np.float64)
     return Week(

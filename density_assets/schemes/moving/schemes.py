@@ -83,7 +83,7 @@ class Moving(ABC):
 
     def clusters(self, plan: Plan, totals: Values, places: Places) -> NDArray[np.int64]:
         """Every place alone."""
-        return alone(len(places.shapes(self.places)))
+        return alone(places.count(self.places))
 
     def series(self, plan: Plan, counts: Counts, labels: NDArray[np.int64], noise: Noise) -> Values:
         """The noisy stream, as one series per place."""

@@ -2,9 +2,10 @@
 
 import pytest
 
-from density_assets.privacy.charges import Charge, Row
+from density_assets.privacy.charges import Row
 from density_assets.privacy.events import Gaussian
 from density_assets.privacy.planning import cost_of
+from density_assets.privacy.release import Charge
 from density_assets.publication.spending import spending
 
 EVENT = Gaussian("series", 17.0, 1.0)

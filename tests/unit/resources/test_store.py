@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 from density_assets.errors import BadInput
-from resources.tables.store import Store, fingerprint
+from resources.tables.content import fingerprint
+from resources.tables.store import Store
 
 WEEK, NEXT = date(2007, 9, 10), date(2007, 9, 17)
 FRAME = pl.DataFrame({"user_id": [1, 2], "hour": [3, 4]})

@@ -1,0 +1,228 @@
+"""The register: what every release has cost, whether files, statements and ledger belong together, and the
+database that holds all of it.
+
+In the release zone: it reads the ledger, releases and the graph, never a record.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from platform import python_version
+from typing import Any
+
+import dagster as dg
+import polars as pl
+
+from density_assets.city import City
+from density_assets.graph.assets import Context, asset
+from density_assets.graph.catalogue import Catalogue, outcomes
+from density_assets.graph.columns import CALENDAR, SETTINGS, column
+from density_assets.graph.release import AUDIT_PAGE
+from density_assets.graph.step import Made, Step
+from density_assets.privacy.charges import Row, charged_events, population_name
+from density_assets.privacy.planning import cost_of
+from density_assets.privacy.zones import Zone
+from density_assets.publication.attack_tests import AUDITS, audits
+from density_assets.publication.pages.audit_page import AuditData, Checked, audit_html, audit_markdown
+from density_assets.publication.pages.lineage import Node
+from density_assets.publication.register import Entry, register
+from density_assets.publication.spending import spending
+from density_assets.publication.statement import PACKAGES
+from density_assets.research.plots.spending import spending_chart
+from density_assets.research.studies import STUDIES
+from density_assets.schemes import SCHEMES
+from resources.tables.files import write_durably
+from resources.tables.release_database import LISTED, export
+
+LIBRARIES = (*PACKAGES, "geopandas", "shapely", "pyarrow", "scikit-learn", "POT", "sqlglot")
+LEDGER: dict[str, type[pl.DataType]] = {
+    "row": pl.Int64,
+    "at": pl.String,
+    "population": pl.String,
+    "city": pl.String,
+    "week": pl.String,
+    "revision": pl.Int64,
+    "door": pl.String,
+    "epsilon": pl.Float64,
+    "delta": pl.Float64,
+    "events": pl.String,
+    "year_epsilon": pl.Float64,
+    "drawn": pl.Boolean,
+    "hash": pl.String,
+}
+RELEASES: dict[str, type[pl.DataType]] = {
+    "week": pl.String,
+    "city": pl.String,
+    "revision": pl.Int64,
+    "scheme": pl.String,
+    "epsilon": pl.Float64,
+    "delta": pl.Float64,
+    "drawn": pl.Boolean,
+    "verified": pl.Boolean,
+    "statement": pl.String,
+    "sha256": pl.String,
+}
+
+
+def _rows(city: City, context: Context, catalogue: Catalogue) -> dict[str, Any]:
+    """Every charge there is."""
+    return {"rows": city.ledger.rows()}
+
+
+@asset(
+    Zone.RELEASE,
+    {
+        "row": column("position in the ledger", SETTINGS),
+        "at": column("the day it was charged, UTC", CALENDAR),
+        "population": column("whose budget was charged", SETTINGS),
+        "city": column("the city released", SETTINGS),
+        "week": column("the week released", CALENDAR),
+        "revision": column("1, or what a person declared to permit a second draw", SETTINGS),
+        "door": column("the mechanism asset that draws", SETTINGS),
+        "epsilon": column("promise of the whole release", SETTINGS),
+        "delta": column("promise of the whole release", SETTINGS),
+        "events": column("what this door spends", SETTINGS),
+        "year_epsilon": column(
+            "what all charges of the population's year cost together up to here, at the budget's delta", SETTINGS
+        ),
+        "drawn": column("whether noise was drawn under this charge", SETTINGS),
+        "hash": column("hash of this row, which holds the hash of the row before", SETTINGS),
+    },
+    deps=("noisy_totals", "noisy_series"),
+    kinds=("sqlite", "duckdb"),
+    weekly=False,
+    given=_rows,
+)
+def ledger(step: Step, rows: list[Row]) -> Made:
+    """What every release has cost: a copy of the ledger, readable here and by SQL.
+
+    The ledger itself is one SQLite file for everything under the home folder. Charges depend on settings only, never on
+    records.
+    """
+    delta = step.settings.privacy.budget_delta
+    table = pl.DataFrame([_charge_record(row, rows[: row.row], delta) for row in rows], schema=LEDGER)
+    newest = "\n".join(
+        f"| {record['week']} | {record['door']} | {record['epsilon']:g} | {record['year_epsilon']:.3f} |"
+        for record in table.tail(8).to_dicts()
+    )
+    markdown = f"| week | door | epsilon | year so far |\n|---|---|--:|--:|\n{newest}"
+    return Made(table, facts={"charges": len(rows), "newest": dg.MetadataValue.md(markdown)})
+
+
+def _charge_record(row: Row, upto: list[Row], delta: float) -> dict[str, object]:
+    charge = row.charge
+    return {
+        **charge.identity(),
+        "row": row.row,
+        "at": row.at,
+        "door": charge.door,
+        "events": "; ".join(str(event) for event in charge.events),
+        "year_epsilon": cost_of(charged_events(upto, charge.population, charge.year), [], 0, delta),
+        "drawn": row.drawn,
+        "hash": row.hash,
+    }
+
+
+def _books(city: City, context: Context, catalogue: Catalogue) -> dict[str, Any]:
+    """The ledger, whether it can be trusted, and how checks ended: what the page cannot look up behind its wall."""
+    return {
+        "rows": city.ledger.rows(),
+        "head": city.ledger.head(),
+        "problem": city.ledger.problem(city.measurements.witnesses()),
+        "nodes": catalogue.nodes,
+        "checks": outcomes(catalogue, context.instance, synthetic=city.synthetic),
+    }
+
+
+@asset(
+    Zone.RELEASE,
+    {
+        "week": column("the week released", "ledger.week"),
+        "city": column("the city released", "ledger.city"),
+        "revision": column("1, or what a person declared to permit a second draw", "ledger.revision"),
+        "scheme": column("how noise was shaped; empty where no statement says", SETTINGS),
+        "epsilon": column("promise of the release", "ledger.epsilon"),
+        "delta": column("promise of the release", "ledger.delta"),
+        "drawn": column("whether noise was drawn", "ledger.drawn"),
+        "verified": column(
+            "whether files, statement and ledger belong together; empty without a statement",
+            "privacy_statement.sha256",
+            "ledger.hash",
+        ),
+        "statement": column("file of the privacy statement; empty if nothing was published", SETTINGS),
+        "sha256": column("digest of the statement", "privacy_statement.sha256"),
+    },
+    deps=("ledger", "privacy_statement"),
+    kinds=("html",),
+    weekly=False,
+    op_tags={"dagster/priority": "-1"},  # after the checks of the same run, whose outcomes it shows
+    given=_books,
+)
+def audit_page(
+    step: Step, rows: list[Row], head: str, problem: str | None, nodes: Sequence[Node], checks: Sequence[Checked]
+) -> Made:
+    """Every release of the population on one page: promises, cost, lineage, checks, audits, versions.
+
+    The page `audit.html` is linked from the page of each release, loads nothing and may be handed out. `make audit`
+    makes it anew.
+    """
+    settings, population = step.settings, population_name(step.settings)
+    data = AuditData(
+        city=settings.city.name,
+        population=population,
+        made=datetime.now(UTC).date().isoformat(),
+        folder=step.folder,
+        releases=register(rows, population, step.home, settings.city.name),
+        charges=len(rows),
+        ledger_head=head,
+        ledger_problem=problem,
+        years=spending(rows, population, settings.privacy.budget_delta),
+        budget_epsilon=settings.privacy.budget_epsilon,
+        budget_delta=settings.privacy.budget_delta,
+        nodes=nodes,
+        checks=checks,
+        audits=audits(step.folder.parent / "studies", _audits_of_nobody(settings.city.synthetic)),
+        software={"python": python_version(), **{name: version(name) for name in LIBRARIES}},
+        mechanisms={name: str(scheme.version) for name, scheme in SCHEMES.items()},
+    )
+    file = step.folder / AUDIT_PAGE
+    write_durably(file, audit_html(data).encode())
+    table = pl.DataFrame([_release_record(release) for release in data.releases], schema=RELEASES)
+    pictures = {"spending": spending_chart(data.years, data.budget_epsilon)} if data.years else {}
+    found = {"page": dg.MetadataValue.path(str(file)), "summary": dg.MetadataValue.md(audit_markdown(data))}
+    return Made(table, pictures, {**found, "problems": data.problems})
+
+
+def _audits_of_nobody(synthetic: bool) -> list[str]:
+    """Audits whose numbers are nobody's: all of a synthetic city, else those that read none of its tables."""
+    own = [name for name, study in STUDIES.items() if not study.tables]
+    return list(AUDITS) if synthetic else own
+
+
+def _release_record(release: Entry) -> dict[str, object]:
+    return {
+        **{name: getattr(release, name) for name in RELEASES if hasattr(release, name)},
+        "scheme": release.scheme or None,
+        "statement": release.statement.name if release.statement else None,
+        "sha256": release.digest or None,
+    }
+
+
+@asset(
+    Zone.RELEASE,
+    {"file": column("file that was new to the database", SETTINGS), "bytes": column("its size", SETTINGS)},
+    table=LISTED,
+    deps=(
+        *("cells", "antennas", "towers", "tower_cells", "overlaps", "cover_graph"),
+        *("noisy_totals", "clusters", "noisy_series", "smoothed_series", "density"),
+        *("published_counts", "privacy_statement", "density_report", "ledger", "audit_page"),
+    ),
+    weekly=False,
+    op_tags={"dagster/priority": "-2"},
+)
+def release_database(step: Step) -> Made:
+    """Public and released tables in one DuckDB file that may be handed out, brought up to date once per run."""
+    tables = step.read.tables
+    files = [tables.tables / name for name in export(tables)]
+    names = [str(file.relative_to(tables.tables)) for file in files]
+    return Made(pl.DataFrame({"file": names, "bytes": [file.stat().st_size for file in files]}))

@@ -1,0 +1,181 @@
+"""What the function of an asset or check gets: who it is, which week, and the tables it may read, and no others.
+
+The zone rule is kept twice. Declared edges are checked when definitions load (`zone_rule.py`); every read of a table
+goes through a `Reader`, which opens the inputs that are declared, and secret ones only for those who may. So what the
+lineage shows is what is read. Steps that may be handed out get no more than this, and run in a process that cannot open
+confidential files at all (`sealed.py`).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from density_assets.calendar import WeekClock, week_clock
+from density_assets.city import City
+from density_assets.errors import BadInput
+from density_assets.privacy.release import Release
+from density_assets.privacy.zones import Zone, ZoneLeak
+from density_assets.publication.files import Naming
+from density_assets.settings import Settings
+from resources.tables.released import ReleasedTables
+from resources.tables.store import Store
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """Where the table of an asset is kept."""
+
+    table: str
+    zone: Zone
+    weekly: bool
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Opens the tables that one asset declares.
+
+    asset, zone: whose reader it is.
+    inputs: the shelves of the assets it declares.
+    tables: what is opened; the released tables alone, or with the confidential ones.
+    week, release: the week that is worked on, and the name of its release today.
+
+    Guarantees: a table of an asset that is not declared, or of a zone that this one may not read, is never opened.
+    """
+
+    asset: str
+    zone: Zone
+    inputs: Mapping[str, Shelf]
+    tables: ReleasedTables
+    week: date | None = None
+    release: str = ""
+
+    def __call__(self, asset: str) -> pl.DataFrame:
+        """The table of an input, or its week of it."""
+        shelf = self._shelf(asset)
+        if not shelf.weekly:
+            return self.tables.read_public(shelf.table)
+        if shelf.zone.secret:
+            return self._store().read_week(shelf.table, self.monday)
+        return self.tables.read_release_week(shelf.table, self.monday, self.release)
+
+    def before(self, asset: str) -> pl.DataFrame | None:
+        """The newest earlier week of a released input; none if there is none."""
+        shelf = self._shelf(asset)
+        if shelf.zone.secret:
+            raise ZoneLeak(f"{self.asset} may look back at released weeks only, got {asset}")
+        return self.tables.read_week_before(shelf.table, self.monday)
+
+    def exists(self, asset: str) -> bool:
+        """Whether the week of a secret input is there."""
+        return self._store().week_file(self._shelf(asset).table, self.monday).exists()
+
+    def fingerprint(self, asset: str) -> str:
+        """Keyed hash of the week of a secret input."""
+        return self._store().week_fingerprint(self._shelf(asset).table, self.monday)
+
+    def rows(self, asset: str) -> int:
+        """How many rows the week of a secret input has."""
+        return self._store().week_shape(self._shelf(asset).table, self.monday)[0]
+
+    @property
+    def monday(self) -> date:
+        """The week that is worked on."""
+        if self.week is None:
+            raise BadInput(f"a week must be given to read what {self.asset} reads, got none: run it for one week")
+        return self.week
+
+    def _shelf(self, asset: str) -> Shelf:
+        if asset not in self.inputs:
+            declared = ", ".join(self.inputs) or "nothing"
+            raise ZoneLeak(f"{self.asset} must declare what it reads: it reads {asset}, and declares {declared}")
+        shelf = self.inputs[asset]
+        if not self.zone.may_read(shelf.zone):
+            raise ZoneLeak(f"{self.asset} ({self.zone}) may not read {asset} ({shelf.zone}): only a door may")
+        return shelf
+
+    def _store(self) -> Store:
+        if not isinstance(self.tables, Store):
+            raise ZoneLeak(f"{self.asset} ({self.zone}) has no way to confidential tables")
+        return self.tables
+
+
+def _nowhere(_: str) -> None:
+    """What is said before anybody listens."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One asset at work on one week, or on all.
+
+    read: opens what the asset declares.
+    release: the release of the week; none for assets that are not weekly, and before the geography is known.
+    say, warn: take lines for whoever watches the run.
+    """
+
+    asset: str
+    settings: Settings
+    read: Reader
+    release_of_week: Release | None = None
+    say: Callable[[str], None] = _nowhere
+    warn: Callable[[str], None] = _nowhere
+
+    @property
+    def week(self) -> date:
+        """The Monday of the week that is worked on."""
+        return self.read.monday
+
+    @property
+    def clock(self) -> WeekClock:
+        """The clock of the week."""
+        return week_clock(self.week, self.settings.city.zone)
+
+    @property
+    def release(self) -> Release:
+        """The release of the week."""
+        assert self.release_of_week is not None  # given to every weekly step behind the geography
+        return self.release_of_week
+
+    @property
+    def folder(self) -> Path:
+        """Where published files lie."""
+        return self.read.tables.release
+
+    @property
+    def home(self) -> Path:
+        """The folder under which all cities are kept."""
+        return self.read.tables.folder.parent
+
+    @property
+    def files(self) -> Naming:
+        """What the published files of the week are called."""
+        return Naming(self.folder, str(self.week), self.settings.revision_of(str(self.week)))
+
+
+@dataclass(frozen=True)
+class SecretStep(Step):
+    """A step that may touch records: of the confidential zone, of evaluation, or a door.
+
+    rebuilding: whether the run makes tables again from stored draws, and may draw nothing.
+    """
+
+    whole: City | None = None
+    rebuilding: bool = False
+
+    @property
+    def city(self) -> City:
+        """Everything there is of the city."""
+        assert self.whole is not None  # given to every secret step
+        return self.whole
+
+
+@dataclass(frozen=True)
+class Made:
+    """What an asset made: its table (none if it is stored already), pictures (PNG or SVG) and facts."""
+
+    table: pl.DataFrame | None
+    pictures: dict[str, bytes] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)

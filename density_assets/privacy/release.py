@@ -1,0 +1,85 @@
+"""A release as one value: which week of whom, what it promises, what decides its draws.
+
+Charge, ledger row, statement, register and file names all say which release they belong to; what they say is
+`Identity`, and is spelled here once. `Release` adds everything that decides what is drawn, and nothing that was
+computed from people: its key names a measurement, and the same key never draws twice.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from density_assets.privacy.events import Event
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Which release.
+
+    population: whose budget is charged.
+    revision: 1, or what a person declared to permit a second draw of the week.
+    epsilon, delta: the promise of the whole release.
+    """
+
+    population: str
+    city: str
+    week: str
+    revision: int
+    epsilon: float
+    delta: float
+
+    @property
+    def year(self) -> str:
+        """The calendar year whose budget pays."""
+        return self.week[:4]
+
+    def identity(self) -> dict[str, Any]:
+        """The fields above, of whatever value this is part of."""
+        return {field.name: getattr(self, field.name) for field in fields(Identity)}
+
+
+@dataclass(frozen=True)
+class Charge(Identity):
+    """What one door of one release spends.
+
+    door: the mechanism asset that draws.
+    measurement: key of the draw that the charge pays for.
+    """
+
+    door: str
+    measurement: str
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True)
+class Release(Identity):
+    """All that decides what a release draws: settings and public geography, no data.
+
+    geography: hash of the public cells and towers.
+    parameters: every setting that shapes the draw.
+    version: changes only when the distribution of the mechanism's output changes, so upgrades do not spend again.
+    doors: what each mechanism asset will spend.
+    """
+
+    geography: str
+    scheme: str
+    calibration: str
+    version: int
+    parameters: Mapping[str, Any]
+    doors: Mapping[str, tuple[Event, ...]]
+
+    def key(self, door: str) -> str:
+        """The key of one door's measurement. Golden tests pin it: another key is another charge."""
+        decided = {name: value for name, value in asdict(self).items() if name != "doors"}
+        return hashlib.sha256(json.dumps({**decided, "door": door}, sort_keys=True).encode()).hexdigest()
+
+    @property
+    def name(self) -> str:
+        """A short name of the release: the same for its doors and everything made of them."""
+        return self.key("")[:16]
+
+    def charge(self, door: str) -> Charge:
+        """What one door of the release costs."""
+        return Charge(**self.identity(), door=door, measurement=self.key(door), events=self.doors[door])

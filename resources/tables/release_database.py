@@ -1,0 +1,121 @@
+"""`release.duckdb`: the public and released tables in one file, for whoever likes SQL.
+
+It is made of the Parquet files beside it and brought up to date once per run, by the weeks that have changed: its cost
+does not grow with the weeks it holds. Where it cannot be changed in place (it is damaged, or somebody reads it) it is
+built anew beside the old one and takes its place, so nobody waits and nothing is lost.
+"""
+
+import json
+import shutil
+from collections.abc import Iterable
+from datetime import date
+from pathlib import Path
+
+import duckdb
+import polars as pl
+
+from density_assets.sql_names import quoted
+from resources.tables.databases import replacing
+from resources.tables.files import write_durably
+from resources.tables.released import ReleasedTables
+
+LISTED = "exported"  # what the last run had to read: not part of the database
+
+Versions = dict[str, list[int]]  # size and time of each file, by its path below the folder of tables
+
+
+def export(tables: ReleasedTables) -> list[str]:
+    """Bring the database up to date; returns the files it had to read."""
+    database, noted = tables.release_database, tables.tables / f"{LISTED}.json"
+    with tables.locked("release"):
+        files = _versions(tables.tables)
+        before = _noted(noted) if database.exists() else {}
+        stale = [name for name, version in files.items() if before.get(name) != version]
+        if not (before and before.keys() <= files.keys() and _updated(database, tables.tables, stale)):
+            stale = list(files)
+            with replacing(database) as connection:
+                for table in sorted({_table(name) for name in files}):
+                    _whole(connection, tables.tables, table)
+        write_durably(noted, json.dumps(files).encode())
+    return stale
+
+
+def adopt(tables: ReleasedTables) -> None:
+    """Take over a database that version 0.1 wrote, in which the tables themselves were kept; all of it or nothing."""
+    if tables.tables.exists() or not tables.release_database.exists():
+        return
+    aside = ReleasedTables(tables.folder)
+    aside.tables = tables.release / "tables.partial"
+    shutil.rmtree(aside.tables, ignore_errors=True)
+    aside.tables.mkdir()
+    try:
+        with duckdb.connect(str(tables.release_database), read_only=True) as connection:
+            for (name,) in connection.sql("show tables").fetchall():
+                _take_over(name, connection.table(quoted(name)).pl(), aside)
+    except duckdb.Error:
+        return  # damaged: `rebuild` makes its tables again
+    aside.tables.rename(tables.tables)
+
+
+def _take_over(name: str, rows: pl.DataFrame, tables: ReleasedTables) -> None:
+    if "release" not in rows.columns:
+        tables.write_public(name, rows)
+        return
+    for (week, release), part in rows.partition_by("week", "release", as_dict=True).items():
+        assert isinstance(week, date)  # the column's type
+        tables.write_release_week(name, week, part.drop("week", "release"), str(release))
+
+
+def _updated(database: Path, folder: Path, stale: Iterable[str]) -> bool:
+    """Replace what is stale, all of it or nothing; whether that could be done."""
+    try:
+        with duckdb.connect(str(database)) as connection:
+            connection.begin()
+            for name in stale:
+                _replace(connection, folder, name)
+            connection.commit()
+    except duckdb.Error:
+        return False
+    return True
+
+
+def _replace(connection: duckdb.DuckDBPyConnection, folder: Path, name: str) -> None:
+    """Replace a table, or one week of it."""
+    table = _table(name)
+    rows = connection.read_parquet(str(folder / name))
+    known = {found for (found,) in connection.sql("show tables").fetchall()}
+    weekly = "/" in name and table in known and connection.table(quoted(table)).columns == rows.columns
+    if not weekly:
+        _whole(connection, folder, table)
+        return
+    connection.execute(f"delete from {quoted(table)} where week = $week", {"week": Path(name).stem})  # noqa: S608  # quoted
+    rows.insert_into(quoted(table))
+
+
+def _whole(connection: duckdb.DuckDBPyConnection, folder: Path, table: str) -> None:
+    """A table of all its files; a column that older weeks do not have is empty in them."""
+    weeks = sorted(map(str, (folder / table).glob("*.parquet"))) or [str(folder / f"{table}.parquet")]
+    connection.execute(f"drop table if exists {quoted(table)}")
+    connection.read_parquet(weeks, union_by_name=True).create(quoted(table))
+
+
+def _table(name: str) -> str:
+    """The table that a file belongs to."""
+    return Path(name).parts[0].removesuffix(".parquet")
+
+
+def _versions(folder: Path) -> Versions:
+    files = [*sorted(folder.glob("*.parquet")), *sorted(folder.glob("*/*.parquet"))]
+    return {
+        str(file.relative_to(folder)): [file.stat().st_size, file.stat().st_mtime_ns]
+        for file in files
+        if file.stem != LISTED
+    }
+
+
+def _noted(file: Path) -> Versions:
+    try:
+        versions: Versions = json.loads(file.read_text())
+    except (OSError, ValueError):
+        return {}
+    return versions
