@@ -1,0 +1,29 @@
+"""Looking: at the files before anything runs, and at everything in a browser."""
+
+from typing import Annotated
+
+import typer
+
+from density_assets.cli.options import SettingsFile, Week, home
+
+
+def check(settings: SettingsFile = None, week: Week = None) -> int:
+    """Say what a city's own files hold, without running anything."""
+    from density_assets.cli.inspection import inspect
+    from density_assets.settings import load_settings
+
+    print(inspect(load_settings(settings), week, home()))
+    return 0
+
+
+def ui(
+    settings: SettingsFile = None,
+    port: Annotated[int, typer.Option("--port", help="Where on this machine to serve.")] = 3000,
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="For auditors: nothing can be started or changed.")
+    ] = False,
+) -> int:
+    """Serve the Dagster web UI on this machine."""
+    from density_assets.graph.instance import serve
+
+    return serve(port, read_only=read_only)

@@ -1,0 +1,37 @@
+"""Options that several commands share, and what they stand for."""
+
+import os
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from density_assets.settings import Settings
+
+
+def _name_settings(file: Path | None) -> Path | None:
+    """Let the graph, which is built from the environment when it is imported, be that of these settings."""
+    if file is not None:
+        os.environ["DENSITY_SETTINGS"] = str(file.absolute())
+    return file
+
+
+SettingsFile = Annotated[
+    Path | None,
+    typer.Option("--settings", callback=_name_settings, help="TOML file; without it, the embedded city."),
+]
+Week = Annotated[str | None, typer.Option("--week", help="The Monday of the week; by default the city's first.")]
+
+
+def home() -> Path:
+    """The folder under which everything produced is kept, absolute since the app started."""
+    return Path(os.environ["DENSITY_HOME"])
+
+
+def chosen_week(week: str | None, settings: "Settings") -> date:
+    """The week that --week names, by default the city's first."""
+    from density_assets.calendar import parse_week
+
+    return parse_week(week) if week else settings.city.first_week

@@ -1,0 +1,75 @@
+"""Studies: one by name, or several on one page of results."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from density_assets.cli.options import SettingsFile, Week, chosen_week, home
+from density_assets.errors import BadInput, nearest
+
+if TYPE_CHECKING:
+    from density_assets.research.study import Source
+
+Repetitions = Annotated[
+    int | None, typer.Option("--repetitions", help="By default as many as a study declares, mostly 20.")
+]
+
+
+def study(
+    name: Annotated[str, typer.Argument(help="The name of the study; a wrong one lists them all.")],
+    settings: SettingsFile = None,
+    week: Week = None,
+    repetitions: Repetitions = None,
+    data: Annotated[Path | None, typer.Option("--data", help="Files of traces, for studies that can use them.")] = None,
+) -> int:
+    """Answer one question with seeded repetitions: table, figures, summary."""
+    from density_assets.graph.console import say
+    from density_assets.research.studies import STUDIES
+    from density_assets.research.study import conduct
+
+    if name not in STUDIES:
+        raise BadInput(f"a study must be one of {', '.join(STUDIES)}; got {name!r}{nearest(name, STUDIES)}")
+    chosen = STUDIES[name]
+    outcome = conduct(chosen, _source(settings, week, data), repetitions or chosen.repetitions, say)
+    print(f"{outcome.summary}\n{outcome.folder}")
+    return 0
+
+
+def results(
+    # `--studies a b c`: the option takes one name, the argument those that follow it.
+    more: Annotated[
+        list[str] | None, typer.Argument(metavar="STUDY", help="More studies to run, after --studies or without it.")
+    ] = None,
+    settings: SettingsFile = None,
+    week: Week = None,
+    repetitions: Repetitions = None,
+    studies: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--studies",
+            metavar="STUDY...",
+            help="The studies to run; by default those of releases of the city's week.",
+        ),
+    ] = None,
+    page: Annotated[Path, typer.Option("--page", help="The page to write.")] = Path("docs/results.md"),
+) -> int:
+    """Run studies and write the results page with their tables and figures."""
+    from density_assets.research.results import write_results
+
+    write_results(_source(settings, week, None), [*(studies or []), *(more or [])], repetitions, page)
+    print(page)
+    return 0
+
+
+def _source(file: Path | None, week: str | None, data: Path | None) -> "Source":
+    """The city and week that the options name, as studies take them."""
+    from density_assets.graph.console import say
+    from density_assets.research.study import Source
+    from density_assets.settings import load_settings
+    from resources.tables.stamps import stamp_values
+    from resources.tables.store import Store
+
+    settings = load_settings(file)
+    store = Store(home(), settings.city.name, stamp_values(settings))
+    return Source(settings, store, chosen_week(week, settings), data, say)
