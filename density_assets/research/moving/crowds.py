@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from density_assets.errors import BadInput
 from density_assets.people.crowd import HOURS, crowd
 from density_assets.research.moving.daily import NAMES as SCHEMES
-from density_assets.research.moving.daily import Recipe, mean_distance, needed, quiet_streams
+from density_assets.research.moving.daily import Recipe
 from density_assets.research.study import Source
 from density_assets.research.traces.taxis import MINUTES, read_traces
-from density_assets.schemes.moving.stream import FEWEST, Floats, histograms
+from density_assets.schemes.moving.stream import FEWEST, Floats, distances, histograms
+from density_assets.schemes.moving.walk import quiet_streams
 from density_assets.schemes.moving.windows import candidates, sound_utility
 
 PAST = 7  # days that `dynamic_hybrid` learns from
@@ -97,12 +98,27 @@ def recipe(past: list[Floats], point: Mapping[str, Any]) -> Recipe:
     )
 
 
+def mean_distance(stream: Floats) -> float:
+    """T̄, the mean distance of consecutive histograms: for streams nobody protects."""
+    return float(distances(stream).mean())
+
+
+def needed(stream: Floats, change: float) -> int:
+    """How many fresh histograms `threshold` would draw from a stream without noise: for streams nobody protects."""
+    last, count = stream[0], 1
+    for histogram in stream[1:]:
+        if abs(histogram - last).sum() >= change:
+            last, count = histogram, count + 1
+    return count
+
+
 def _needed(day: Floats, change: float, scheme: str) -> int:
     """As many releases as T asks for without noise, in any of the streams that the scheme compares.
 
     Quiet streams are those around the window in which people really move, whichever window noise will choose.
     """
     daytime = candidates(len(day))[int(np.argmax(sound_utility(day, Recipe.weight)))].mask(len(day))
-    streams = {"static_hybrid": 1, "dynamic_hybrid": 2}.get(scheme)
-    compared = [np.arange(len(day))] if streams is None else quiet_streams(daytime, streams)
+    hybrid = scheme in ("static_hybrid", "dynamic_hybrid")
+    quiet = quiet_streams(daytime, len(day), parted=scheme == "dynamic_hybrid")
+    compared = quiet if hybrid else [np.arange(len(day))]
     return max([FEWEST, *(needed(day[stamps], change) for stamps in compared)])

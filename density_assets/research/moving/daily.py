@@ -1,29 +1,28 @@
-"""The four schemes on one day of people who are at one location per stamp, with pure budgets, as published.
+"""The budget of the four schemes on one day of people who are at one location per stamp: pure, as Chen et al. have it.
 
-published   the printed constants (Chen et al., Alg. 1, 2, 4, 5).
+A user is in every histogram of the day once, so S stamps that are drawn every time change by S (L1). The schemes
+themselves are those of weekly releases (`schemes/moving/`), here with the events of
+
+published   the printed constants (Alg. 1, 2, 4, 5).
 sound       what the same budget really buys: a histogram has sensitivity 1 (the 2 belongs to the comparisons), windows
             are chosen by the utility of bounded sensitivity, past days are people's days too and are paid for, and
             the threshold is counted from the distance that the noise of a release makes by itself.
-
-Weekly releases of the pipeline use the same steps with other events: `schemes/moving.py`.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
-
-import numpy as np
-from numpy.typing import NDArray
 
 from density_assets.errors import BadInput
 from density_assets.privacy.events import Event, Laplace, Selection, SparseVector
 from density_assets.privacy.noise import Noise
-from density_assets.schemes.moving.perturbation import around, direct, hybrid, threshold
-from density_assets.schemes.moving.stream import FEWEST, HISTOGRAM, PRINTED_DISTANCE, Floats, distances
+from density_assets.schemes.moving.perturbation import direct, threshold
+from density_assets.schemes.moving.pure_budget import pure_changed
+from density_assets.schemes.moving.stream import FEWEST, HISTOGRAM, PRINTED_DISTANCE, Floats
+from density_assets.schemes.moving.walk import Hybrid
 from density_assets.schemes.moving.windows import (
     Window,
-    choose,
-    predict,
     published_sensitivity,
     published_utility,
     sound_sensitivity,
@@ -72,13 +71,19 @@ class Day:
 
 def release(name: Name, past: Sequence[Floats], today: Floats, recipe: Recipe, noise: Noise) -> Day:
     """Release a day (stamps, locations); only `dynamic_hybrid` looks at the days before."""
+    stamps, locations = today.shape
     if name == "direct":
-        event = _direct_event(len(today), recipe.epsilon)
+        event = _every_stamp(recipe.epsilon, stamps)
         return Day(direct(today, event, noise), (event,))
     if name == "threshold":
-        sparse = _sparse(recipe.epsilon, recipe)
-        return Day(threshold(today, sparse, _bar(recipe, sparse, today), noise), (sparse,))
-    return _static(today, recipe, noise) if name == "static_hybrid" else _dynamic(past, today, recipe, noise)
+        sparse = _changed(recipe.epsilon, recipe)
+        return Day(threshold(today, sparse, _bar(recipe, sparse, locations), noise), (sparse,))
+    if name == "dynamic_hybrid" and not past:
+        raise BadInput("dynamic_hybrid must have days before to learn its window from, got none: use static_hybrid")
+    walk = _hybrid(name, recipe, len(past), stamps, locations)
+    released, (window,) = walk.released(past, [today], noise)
+    selections = [walk.selection] * (len(past) if walk.predicts else 1)
+    return Day(released, (*selections, walk.moving(len(window)), walk.still), window)
 
 
 def pure_cost(events: Sequence[Event]) -> float:
@@ -86,83 +91,54 @@ def pure_cost(events: Sequence[Event]) -> float:
     return sum(_pure(event) for event in events)
 
 
-def needed(stream: Floats, change: float) -> int:
-    """How many fresh histograms `threshold` would draw from a stream without noise: for streams nobody protects."""
-    last, count = stream[0], 1
-    for histogram in stream[1:]:
-        if abs(histogram - last).sum() >= change:
-            last, count = histogram, count + 1
-    return count
-
-
-def mean_distance(stream: Floats) -> float:
-    """T̄, the mean distance of consecutive histograms: for streams nobody protects."""
-    return float(distances(stream).mean())
-
-
-def _static(today: Floats, recipe: Recipe, noise: Noise) -> Day:
-    selecting = recipe.selecting * recipe.epsilon
-    window, chosen = _window(today, selecting, recipe, noise)
-    day = _divided(today, window, recipe.epsilon - selecting, 1, recipe, noise)
-    return Day(day.released, (chosen, *day.events), window)
-
-
-def _dynamic(past: Sequence[Floats], today: Floats, recipe: Recipe, noise: Noise) -> Day:
-    """Published: each past day at the full budget, "in parallel" with today. Sound: all of them out of one budget."""
-    if not past:
-        raise BadInput("dynamic_hybrid must have days before to learn its window from, got none: use static_hybrid")
-    selecting = recipe.selecting * recipe.epsilon / len(past) if recipe.sound else recipe.epsilon
-    left = recipe.epsilon * (1 - recipe.selecting) if recipe.sound else recipe.epsilon
-    chosen = [_window(day, selecting, recipe, noise) for day in past]
-    window = predict([window for window, _ in chosen], len(today))
-    day = _divided(today, window, left, 2, recipe, noise)
-    return Day(day.released, (*(event for _, event in chosen), *day.events), window)
-
-
-def _divided(today: Floats, window: Window, epsilon: float, streams: int, recipe: Recipe, noise: Noise) -> Day:
-    """`direct` inside the window, `threshold` outside: as one stream, or before and after."""
-    daytime = window.mask(len(today))
-    moving = _direct_event(len(window), recipe.moving * epsilon)
-    still = _sparse((1 - recipe.moving) * epsilon, recipe, streams)
-    noisy = hybrid(today, daytime, quiet_streams(daytime, streams), (moving, still), _bar(recipe, still, today), noise)
-    return Day(noisy, (moving, still))
-
-
-def quiet_streams(daytime: NDArray[np.bool_], streams: int) -> list[NDArray[np.integer]]:
-    """The stamps outside a window: as one stream, or before and after; none if the window is the whole day."""
-    parts = around(daytime, len(daytime))
-    return [np.concatenate(parts)] if streams == 1 and parts else parts
-
-
-def _window(day: Floats, epsilon: float, recipe: Recipe, noise: Noise) -> tuple[Window, Selection]:
-    stamps = len(day)
-    utility = sound_utility(day, recipe.weight) if recipe.sound else published_utility(day)
+def _hybrid(name: Name, recipe: Recipe, past: int, stamps: int, locations: int) -> Hybrid:
+    selecting, left = _shares(name, recipe, past)
+    predicts = name == "dynamic_hybrid"
     bound = sound_sensitivity(stamps, recipe.weight) if recipe.sound else published_sensitivity(stamps)
-    event = Selection("the window of a day", epsilon, bound)
-    return choose(utility, event, stamps, noise), event
+    still = _changed((1 - recipe.moving) * left, recipe, 2 if predicts else 1)
+    return Hybrid(
+        predicts=predicts,
+        selection=Selection("the window of a day", selecting, bound),
+        utility=partial(sound_utility, weight=recipe.weight) if recipe.sound else published_utility,
+        moving=partial(_every_stamp, recipe.moving * left),
+        still=still,
+        change=_bar(recipe, still, locations),
+    )
 
 
-def _direct_event(stamps: int, epsilon: float) -> Laplace:
+def _shares(name: Name, recipe: Recipe, past: int) -> tuple[float, float]:
+    """Epsilon of one selection, and of the day once its window is known.
+
+    The published `dynamic_hybrid` spends the full budget on each past day, "in parallel" with today. They are days of
+    the same people: soundly all selections come out of one share.
+    """
+    selecting = recipe.selecting * recipe.epsilon
+    if name == "static_hybrid":
+        return selecting, recipe.epsilon - selecting
+    if not recipe.sound:
+        return recipe.epsilon, recipe.epsilon
+    return selecting / past, recipe.epsilon * (1 - recipe.selecting)
+
+
+def _every_stamp(epsilon: float, stamps: int) -> Laplace:
     """One user adds one to every histogram."""
     return Laplace("histograms of some stamps", stamps * HISTOGRAM / epsilon, stamps * HISTOGRAM)
 
 
-def _sparse(epsilon: float, recipe: Recipe, streams: int = 1) -> SparseVector:
-    step, sensitivity = epsilon / (recipe.releases * streams), HISTOGRAM if recipe.sound else PRINTED_DISTANCE
-    return SparseVector(
+def _changed(epsilon: float, recipe: Recipe, streams: int = 1) -> SparseVector:
+    return pure_changed(
         "histograms that have changed",
-        epsilon=recipe.comparing * step,
-        scale=sensitivity / ((1 - recipe.comparing) * step),
-        sensitivity=sensitivity,
+        epsilon,
+        HISTOGRAM if recipe.sound else PRINTED_DISTANCE,
         releases=recipe.releases,
         streams=streams,
-        pure=True,
+        comparing_share=recipe.comparing,
     )
 
 
-def _bar(recipe: Recipe, event: SparseVector, stream: Floats) -> float:
+def _bar(recipe: Recipe, event: SparseVector, locations: int) -> float:
     """Noise alone puts a release E|Laplace| = scale away from the truth at every location, which is public."""
-    return recipe.change + (stream.shape[1] * event.scale if recipe.sound else 0.0)
+    return recipe.change + (locations * event.scale if recipe.sound else 0.0)
 
 
 def _pure(event: Event) -> float:

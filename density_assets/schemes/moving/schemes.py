@@ -1,14 +1,14 @@
 """`direct`, `threshold`, `static_hybrid`, `dynamic_hybrid`: releases with moving characteristics (Chen et al.).
 
 People move by day and rest at night. `direct` draws every hour, `threshold` only hours that differ from the last
-release, the hybrids the first by day and the second at night. `static_hybrid` chooses each day's window from that day;
-`dynamic_hybrid` predicts it from the days before, so that hours can be released as they come, with quiet streams of
-their own before and after it. The events and the argument for their bounds are in `moving/budget.py`.
+release, the hybrids the first by day and the second at night: `walk.py`. The stream here is a week of 168 hours; sound
+events and the argument for their bounds are in `zcdp_budget.py`, published ones in `pure_budget.py`.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -20,10 +20,11 @@ from density_assets.geography.places import Kind, Places
 from density_assets.privacy.calibration import calibrate
 from density_assets.privacy.events import Event, Laplace, LaplaceVector, SparseVector, WindowSelection
 from density_assets.privacy.noise import Noise
-from density_assets.schemes.moving import budget
-from density_assets.schemes.moving.budget import DAY, DAYS
-from density_assets.schemes.moving.perturbation import around, direct, hybrid, threshold
-from density_assets.schemes.moving.windows import Window, choose, predict, published_utility, sound_utility
+from density_assets.schemes.moving import pure_budget, zcdp_budget
+from density_assets.schemes.moving.perturbation import direct, threshold
+from density_assets.schemes.moving.walk import Hybrid
+from density_assets.schemes.moving.windows import published_utility, sound_utility
+from density_assets.schemes.moving.zcdp_budget import DAYS
 from density_assets.schemes.scheme import (
     SERIES,
     TOTALS,
@@ -39,7 +40,6 @@ from density_assets.schemes.scheme import (
 )
 from density_assets.settings import Settings
 
-FIRST_DAY = Window(6, 20)  # of the week, where `dynamic_hybrid` has no day to learn from; chosen on synthetic crowds
 CONSISTENCY_SEED = 3  # public randomness: it decides which positive counts pay for negative ones
 
 Events = tuple[Event, ...]
@@ -112,14 +112,14 @@ class Direct(Moving):
     name = "direct"
 
     def sound(self, rho: float, settings: Settings) -> Events:
-        return (budget.every_hour(rho, settings.privacy.visits_per_user),)
+        return (zcdp_budget.every_hour(rho, settings.privacy.visits_per_user),)
 
     def published(self, epsilon: float, settings: Settings) -> Events:
-        return (budget.published_hour(epsilon),)
+        return (pure_budget.published_hour(epsilon),)
 
     def perturbed(self, stream: Floats, events: Events, noise: Noise) -> Floats:
         (event,) = events
-        return direct(stream, _for_hours(event, len(stream)), noise)
+        return direct(stream, _over(event, len(stream)), noise)
 
 
 class Threshold(Moving):
@@ -128,21 +128,22 @@ class Threshold(Moving):
     name = "threshold"
 
     def sound(self, rho: float, settings: Settings) -> Events:
-        return (budget.changed_hours(rho, settings.scheme),)
+        return (zcdp_budget.changed_hours(rho, settings.scheme),)
 
     def published(self, epsilon: float, settings: Settings) -> Events:
-        return (budget.published_changed(epsilon, settings.scheme),)
+        return (pure_budget.published_changed(epsilon, settings.scheme),)
 
     def perturbed(self, stream: Floats, events: Events, noise: Noise) -> Floats:
         (event,) = events
         assert isinstance(event, SparseVector)
-        return threshold(stream, event, _bar(event, stream), noise)
+        return threshold(stream, event, _bar(event, stream.shape[1]), noise)
 
 
 class StaticHybrid(Moving):
     """Windows chosen from the days themselves; the quiet hours of the week are one stream."""
 
     name = "static_hybrid"
+    predicts: ClassVar[bool] = False
     selections: ClassVar[int] = DAYS
     streams: ClassVar[int] = 1
 
@@ -150,76 +151,50 @@ class StaticHybrid(Moving):
         chosen, l = settings.scheme, settings.privacy.visits_per_user
         left = (1 - chosen.selecting_share) * rho
         return (
-            budget.day_windows(chosen.selecting_share * rho, self.selections, chosen),
-            budget.every_hour(chosen.moving_share * left, l, "daytime"),
-            budget.changed_hours((1 - chosen.moving_share) * left, chosen, self.streams),
+            zcdp_budget.day_windows(chosen.selecting_share * rho, self.selections, chosen),
+            zcdp_budget.every_hour(chosen.moving_share * left, l, "daytime"),
+            zcdp_budget.changed_hours((1 - chosen.moving_share) * left, chosen, self.streams),
         )
 
     def published(self, epsilon: float, settings: Settings) -> Events:
         chosen = settings.scheme
         left = (1 - chosen.selecting_share) * epsilon
         return (
-            budget.published_windows(chosen.selecting_share * epsilon, chosen),
-            budget.published_hour(chosen.moving_share * left, "daytime"),
-            budget.published_changed((1 - chosen.moving_share) * left, chosen, self.streams),
+            pure_budget.published_windows(chosen.selecting_share * epsilon, chosen),
+            pure_budget.published_hour(chosen.moving_share * left, "daytime"),
+            pure_budget.published_changed((1 - chosen.moving_share) * left, chosen, self.streams),
         )
 
-    def windows(self, stream: Floats, event: WindowSelection, published: bool, noise: Noise) -> list[Window]:
-        """The window of each day, from that day."""
-        return [_chosen(_day(stream, day), event, published, noise) for day in range(DAYS)]
-
-    def quiet(self, daytime: NDArray[np.bool_]) -> list[NDArray[np.integer]]:
-        """All hours outside the windows, as one stream."""
-        return [np.flatnonzero(~daytime)] if not daytime.all() else []
-
-    def perturbed(self, stream: Floats, events: Events, noise: Noise) -> Floats:
+    def walk(self, events: Events, places: int) -> Hybrid:
+        """The hybrid that draws with these events; published ones are told by their pure budget."""
         selection, moving, still = events
         assert isinstance(selection, WindowSelection)
         assert isinstance(still, SparseVector)
-        windows = self.windows(stream, selection, still.pure, noise)
-        daytime = np.concatenate([window.mask(DAY) for window in windows])
-        pair = (_for_hours(moving, int(daytime.sum())), still)
-        return hybrid(stream, daytime, self.quiet(daytime), pair, _bar(still, stream), noise)
+        utility = published_utility if still.pure else partial(sound_utility, weight=selection.weight)
+        return Hybrid(self.predicts, selection, utility, partial(_over, moving), still, _bar(still, places))
+
+    def perturbed(self, stream: Floats, events: Events, noise: Noise) -> Floats:
+        return self.walk(events, stream.shape[1]).released((), np.split(stream, DAYS), noise)[0]
 
 
 @dataclass(frozen=True)
 class DynamicHybrid(StaticHybrid):
-    """Windows predicted from the windows of the days before; a quiet stream before and after each of them."""
+    """Windows predicted from the windows of the days before, the first day's public; two quiet streams a day."""
 
     version: int = 2
     name = "dynamic_hybrid"
+    predicts = True
     selections = DAYS - 1
     streams = 2 * DAYS
 
-    def windows(self, stream: Floats, event: WindowSelection, published: bool, noise: Noise) -> list[Window]:
-        """The first day's is public; every later day's is predicted from what was chosen for those before."""
-        past: list[Window] = []
-        predicted = [FIRST_DAY]
-        for day in range(DAYS - 1):
-            past.append(_chosen(_day(stream, day), event, published, noise))
-            predicted.append(predict(past, DAY))
-        return predicted
 
-    def quiet(self, daytime: NDArray[np.bool_]) -> list[NDArray[np.integer]]:
-        """The hours before and after each day's window."""
-        return around(daytime, DAY)
-
-
-def _day(stream: Floats, day: int) -> Floats:
-    return stream[day * DAY : (day + 1) * DAY]
-
-
-def _chosen(day: Floats, event: WindowSelection, published: bool, noise: Noise) -> Window:
-    return choose(published_utility(day) if published else sound_utility(day, event.weight), event, DAY, noise)
-
-
-def _for_hours(event: Event, hours: int) -> Laplace | LaplaceVector:
-    """As published the scale grows with the number of hours; soundly it does not."""
+def _over(event: Event, hours: int) -> Laplace | LaplaceVector:
+    """The event of so many hours: as published the scale grows with their number; soundly it does not."""
     assert isinstance(event, Laplace | LaplaceVector)
-    return budget.over_hours(event, hours) if isinstance(event, Laplace) else event
+    return pure_budget.over_hours(event, hours) if isinstance(event, Laplace) else event
 
 
-def _bar(event: SparseVector, stream: Floats) -> float:
+def _bar(event: SparseVector, places: int) -> float:
     """The threshold; soundly, counted from the distance E|Laplace| = scale that noise alone makes at each place."""
-    floor = float(stream.shape[1] * event.scale)
+    floor = float(places * event.scale)
     return event.change * floor if event.pure else (1 + event.change) * floor

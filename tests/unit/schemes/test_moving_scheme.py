@@ -10,7 +10,7 @@ from density_assets.privacy.events import SparseVector, WindowSelection, from_re
 from density_assets.privacy.noise import SimulatedNoise
 from density_assets.publication.statement import as_markdown
 from density_assets.schemes import OWN_SETTINGS, SCHEMES
-from density_assets.schemes.moving.schemes import FIRST_DAY
+from density_assets.schemes.moving.walk import FIRST_DAY
 from density_assets.schemes.moving.windows import Window, sound_sensitivity
 from density_assets.schemes.scheme import SERIES, Counts
 from density_assets.settings import SchemeSettings, Settings
@@ -47,6 +47,12 @@ def week(moves=range(7)):
 def drawn(name, series, noise=None, **chosen):
     labels = np.arange(PLACES)
     return SCHEMES[name].series(plan(name, **chosen), Counts(series=series), labels, noise or Silence())["series"]
+
+
+def divided(name, series):
+    """The best windows of the days."""
+    walk = SCHEMES[name].walk(plan(name)[SERIES], PLACES)
+    return walk.windows((), np.split(series.T, 7), Silence())
 
 
 def test_events_of_the_hybrids_cover_every_day_and_stream():
@@ -103,17 +109,15 @@ def test_threshold_repeats_quiet_hours_and_follows_changes():
 def test_static_hybrids_draw_the_commute_and_repeat_the_night():
     series = drawn("static_hybrid", week())
     np.testing.assert_array_equal(series, week())
-    selection, _, still = plan("static_hybrid")[SERIES]
-    windows = SCHEMES["static_hybrid"].windows(week().T, selection, still.pure, Silence())
+    windows = divided("static_hybrid", week())
     assert all(window.first >= 7 and window.last <= 18 and len(window) >= 9 for window in windows)
 
 
 def test_dynamic_windows_never_look_at_their_own_day():
-    scheme, (selection, _, still) = SCHEMES["dynamic_hybrid"], plan("dynamic_hybrid")[SERIES]
-    usual = scheme.windows(week().T, selection, still.pure, Silence())
+    usual = divided("dynamic_hybrid", week())
     other = week()
     other[:, 72:96] = np.random.default_rng(0).integers(0, 5000, (PLACES, 24))  # another Thursday
-    changed = scheme.windows(other.T, selection, still.pure, Silence())
+    changed = divided("dynamic_hybrid", other)
     assert usual[0] == FIRST_DAY == Window(6, 20)
     assert usual[:4] == changed[:4]
     assert usual[4:] != changed[4:]

@@ -8,8 +8,8 @@ from density_assets.estimation.consistency import consistent
 from density_assets.people.crowd import HOURS, crowd, grid
 from density_assets.privacy.noise import SimulatedNoise
 from density_assets.research.metrics.relative_error import mae_chen, mre_chen
-from density_assets.research.moving.crowds import Days, Streams, as_streams, recipe
-from density_assets.research.moving.daily import NAMES, Recipe, mean_distance, needed, pure_cost, release
+from density_assets.research.moving.crowds import Days, Streams, as_streams, mean_distance, needed, recipe
+from density_assets.research.moving.daily import NAMES, Recipe, pure_cost, release
 from density_assets.schemes.moving.windows import Window
 
 

@@ -1,4 +1,4 @@
-"""The events of weekly releases with moving characteristics, as a function of what they may cost.
+"""The events of weekly releases with moving characteristics, as a function of the zCDP they may cost.
 
 The week is a stream of 168 histograms. Truncation keeps one visit per user and hour and l per week, and a visit has
 mass one wherever it is counted, so one user changes a histogram by at most 1 (L1) and all of them together by at most l
@@ -16,13 +16,14 @@ import math
 
 from density_assets.calendar import HOURS
 from density_assets.privacy.calibration import laplace_scale, selection_epsilon
-from density_assets.privacy.events import Laplace, LaplaceVector, SparseVector, WindowSelection
+from density_assets.privacy.events import LaplaceVector, SparseVector, WindowSelection
 from density_assets.privacy.sensitivity import FLOAT_SLACK, truncated_l2
-from density_assets.schemes.moving.stream import FEWEST, HISTOGRAM, PRINTED_DISTANCE
-from density_assets.schemes.moving.windows import published_sensitivity, sound_sensitivity
+from density_assets.schemes.moving.stream import FEWEST, HISTOGRAM
+from density_assets.schemes.moving.windows import sound_sensitivity
 from density_assets.settings import SchemeSettings
 
 DAY = 24
+DAYS = HOURS // DAY
 EVERY_HOUR, CHANGED = "truncated visits per place, {} hour", "truncated visits per place, hours that have changed"
 
 
@@ -52,40 +53,3 @@ def day_windows(rho: float, days: int, chosen: SchemeSettings) -> WindowSelectio
     """The windows of so many days."""
     bound = math.sqrt(days) * sound_sensitivity(DAY, chosen.window_weight) * FLOAT_SLACK
     return WindowSelection("window of each day", selection_epsilon(rho), bound, chosen.window_weight)
-
-
-# --- as published: pure budgets, every user at one place in every hour --------------------------------------
-
-
-def published_hour(epsilon: float, which: str = "every") -> Laplace:
-    """Of one hour; the scale is multiplied by the number of hours (Alg. 1)."""
-    return Laplace(EVERY_HOUR.format(which), HISTOGRAM / epsilon, HISTOGRAM)
-
-
-def over_hours(hour: Laplace, hours: int) -> Laplace:
-    """The event of so many hours of which one is given."""
-    return Laplace(hour.query, hours * hour.scale, hours * hour.sensitivity)
-
-
-def published_changed(epsilon: float, chosen: SchemeSettings, streams: int = 1) -> SparseVector:
-    """Δ = 2 for comparisons and histograms alike (Alg. 2)."""
-    releases = max(FEWEST, round(chosen.releases / streams))
-    step = epsilon / (releases * streams)
-    return SparseVector(
-        CHANGED,
-        epsilon=chosen.comparing_share * step,
-        scale=PRINTED_DISTANCE / ((1 - chosen.comparing_share) * step),
-        sensitivity=PRINTED_DISTANCE,
-        releases=releases,
-        streams=streams,
-        change=chosen.change,
-        pure=True,
-    )
-
-
-def published_windows(epsilon: float, chosen: SchemeSettings) -> WindowSelection:
-    """The claimed sensitivity, which does not hold, and days as if they had different people (§6.3)."""
-    return WindowSelection("window of each day", epsilon, published_sensitivity(DAY), chosen.window_weight)
-
-
-DAYS = HOURS // DAY
