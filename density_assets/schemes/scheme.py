@@ -1,12 +1,11 @@
 """What every scheme of release offers.
 
 A scheme says what its doors will spend, from settings alone, how each door draws, and what to make of the noisy
-numbers. It
-never touches ledger or store: who pays and what is kept is decided outside. Its steps are
+numbers. It never touches ledger or store: who pays and what is kept is decided outside. Its steps are
 
     plan → totals (door) → clusters → series (door) → estimate
 
-and only the doors see confidential numbers.
+and only the doors see confidential numbers. `run.py` takes them all at once.
 """
 
 from collections.abc import Mapping

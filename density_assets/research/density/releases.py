@@ -15,6 +15,7 @@ from density_assets.research.metrics.earth_movers import mean_emd
 from density_assets.research.metrics.relative_error import mre
 from density_assets.research.study import Row
 from density_assets.schemes import SCHEMES
+from density_assets.schemes.run import run
 from density_assets.schemes.scheme import Floats, Plan
 from density_assets.settings import PrivacySettings, SchemeSettings, Settings
 
@@ -60,12 +61,7 @@ def plan_of(week: Week, point: Mapping[str, Any]) -> Plan:
 def released(week: Week, point: Mapping[str, Any], seed: int) -> Floats:
     """Visits per cell and hour, as a release with these settings and seeded noise would have them."""
     scheme, plan, noise = SCHEMES[point["scheme"]], plan_of(week, point), SimulatedNoise(seed)
-    counts = week.counts(scheme)
-    totals = scheme.totals(plan, counts, noise)
-    labels = scheme.clusters(plan, totals, week.places)
-    drawn = scheme.series(plan, counts, labels, noise)
-    estimate = scheme.estimate(settings_of(week, point), plan, totals, labels, drawn, week.places)
-    return np.asarray(week.places.to_cells(scheme.places) @ estimate.series)
+    return run(scheme, settings_of(week, point), plan, week.counts(scheme), week.places, noise)
 
 
 def score(week: Week, density: Floats, emd_hours: Sequence[int] = ()) -> Row:

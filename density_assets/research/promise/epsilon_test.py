@@ -19,12 +19,13 @@ from density_assets.privacy.noise import Noise, SimulatedNoise
 from density_assets.research.markdown_tables import markdown
 from density_assets.research.plots.claims import bars_beside_claims
 from density_assets.research.promise.epsilon_bounds import epsilon_bound, gaussian_bound, resolution
-from density_assets.research.promise.likelihood import Attack, MatchedFilter, Release, draws, strongest
+from density_assets.research.promise.likelihood import Attack, MatchedFilter, strongest
 from density_assets.research.promise.town import CANARIES, PARAMETERS, Neighbours, neighbours
 from density_assets.research.study import Row, Source, Study
 from density_assets.schemes import SCHEMES
 from density_assets.schemes.moving.schemes import StaticHybrid
-from density_assets.schemes.scheme import Floats, Plan, Scheme
+from density_assets.schemes.run import draw
+from density_assets.schemes.scheme import Counts, Floats, Plan, Scheme
 from density_assets.settings import PrivacySettings, SchemeSettings, Settings
 
 # Runs per scheme and side. No number of runs we can afford says much about a small epsilon; the doors are the same at a
@@ -96,14 +97,15 @@ def scores(
     absent, places = weeks.absent.counts(scheme), weeks.absent.places
     present = {canary: week.counts(scheme) for canary, week in weeks.present.items()}
     attacks = [strongest(scheme, plan, absent, counts) for counts in present.values()]
-    without = _scored(draws(scheme, plan, absent, places, runs, noise(0)), attacks)
+
+    def scored(counts: Counts, attacks: Sequence[Attack | MatchedFilter], source: Noise) -> Floats:
+        """The scores of independent runs of the doors on one week, one row each."""
+        drawn = (draw(scheme, plan, counts, places, source) for _ in range(runs))
+        return np.array([[attack.score(release) for attack in attacks] for release in drawn])
+
+    without = scored(absent, attacks, noise(0))
     for number, (canary, counts) in enumerate(present.items()):
-        drawn = draws(scheme, plan, counts, places, runs, noise(1 + number))
-        yield canary, (_scored(drawn, attacks[number : number + 1])[:, 0], without[:, number])
-
-
-def _scored(drawn: Iterator[Release], attacks: Sequence[Attack | MatchedFilter]) -> Floats:
-    return np.array([[attack.score(release) for attack in attacks] for release in drawn])
+        yield canary, (scored(counts, attacks[number : number + 1], noise(1 + number))[:, 0], without[:, number])
 
 
 # --- what to make of it -------------------------------------------------------------------------------------

@@ -10,7 +10,6 @@ before; that likelihood is not computed. There the attacker looks for the newcom
 (`MatchedFilter`): any score bounds epsilon from below, a weaker one by less.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -20,7 +19,6 @@ from scipy.special import log_softmax
 
 from density_assets.calendar import HOURS
 from density_assets.estimation.fourier import coefficients
-from density_assets.geography.places import Places
 from density_assets.privacy.events import (
     Event,
     Gaussian,
@@ -30,31 +28,14 @@ from density_assets.privacy.events import (
     SparseVector,
     WindowSelection,
 )
-from density_assets.privacy.noise import Noise
 from density_assets.privacy.sensitivity import WEIGHT_UNIT
+from density_assets.schemes.run import Drawn
 from density_assets.schemes.scheme import SERIES, TOTALS, Counts, Floats, Plan, Scheme, Values
 from density_assets.schemes.scheme import present as given
 
 Integers = NDArray[np.int64]
 
 REMEMBERED = 256  # ways to cluster the town whose exact series are kept
-
-
-@dataclass(frozen=True)
-class Release:
-    """What one run gave out: both doors, and the clusters between them."""
-
-    totals: Values
-    labels: Integers
-    series: Values
-
-
-def draws(scheme: Scheme, plan: Plan, counts: Counts, places: Places, runs: int, noise: Noise) -> Iterator[Release]:
-    """Independent runs of the doors on one week."""
-    for _ in range(runs):
-        totals = scheme.totals(plan, counts, noise)
-        labels = scheme.clusters(plan, totals, places)
-        yield Release(totals, labels, scheme.series(plan, counts, labels, noise))
 
 
 class NoNoise:
@@ -93,7 +74,7 @@ class MatchedFilter:
     def __init__(self, absent: Counts, present: Counts) -> None:
         self._added = given(present.series) - given(absent.series)
 
-    def score(self, release: Release) -> float:
+    def score(self, release: Drawn) -> float:
         """Higher speaks for the newcomer."""
         return float((self._added * release.series["series"]).sum())
 
@@ -113,7 +94,7 @@ class Attack:
         self._totals = tuple(scheme.totals(plan, counts, NoNoise()) for counts in self._weeks)
         self._known = lru_cache(REMEMBERED)(self._both)
 
-    def score(self, release: Release) -> float:
+    def score(self, release: Drawn) -> float:
         """Higher speaks for the newcomer."""
         return self._score_totals(release.totals) + self._score_series(release)
 
@@ -122,7 +103,7 @@ class Attack:
         events = zip(drawn, self._plan.get(TOTALS, ()), strict=True)
         return sum(_log_ratio(drawn[name], absent[name], present[name], event) for name, event in events)
 
-    def _score_series(self, release: Release) -> float:
+    def _score_series(self, release: Drawn) -> float:
         absent, present = self._known(release.labels.tobytes())
         kept, event = release.series["kept"], self._plan[SERIES][-1]
         inside = np.arange(HOURS) < kept[:, None]  # what was cut off tells nothing

@@ -15,6 +15,7 @@ from density_assets.people.population import simulate_week
 from density_assets.privacy.accounting import spent
 from density_assets.privacy.noise import SimulatedNoise
 from density_assets.schemes import SCHEMES
+from density_assets.schemes.run import cell_density, draw, run
 from density_assets.schemes.scheme import SERIES, TOTALS, Counts
 from density_assets.settings import PrivacySettings, SchemeSettings, Settings
 
@@ -72,11 +73,9 @@ class Silence(SimulatedNoise):
 
 def released(scheme, asked, noise):
     plan = scheme.plan(asked)
-    known = counts(scheme, asked)
-    totals = scheme.totals(plan, known, noise)
-    labels = scheme.clusters(plan, totals, PLACES)
-    drawn = scheme.series(plan, known, labels, noise)
-    return plan, labels, drawn, scheme.estimate(asked, plan, totals, labels, drawn, PLACES)
+    drawn = draw(scheme, plan, counts(scheme, asked), PLACES, noise)
+    estimate = scheme.estimate(asked, plan, drawn.totals, drawn.labels, drawn.series, PLACES)
+    return drawn, estimate, cell_density(scheme, asked, plan, drawn, PLACES)
 
 
 VARIANTS = [
@@ -101,28 +100,29 @@ def test_a_sound_plan_costs_what_was_asked_and_no_more(name, improved, epsilon):
 def test_estimates_have_the_shape_of_the_places_and_are_never_negative(name, improved, calibration):
     scheme = SCHEMES[name]
     asked = settings(name, 0.5, calibration, improved)
-    _, labels, drawn, estimate = released(scheme, asked, SimulatedNoise(3))
+    drawn, estimate, density = released(scheme, asked, SimulatedNoise(3))
     count = {"towers": 40, "cells": 30, "cover": len(PLACES.cover)}[scheme.places]
-    assert labels.shape == (count,)
-    assert drawn["series"].shape == (labels.max() + 1, 168)
+    assert drawn.labels.shape == (count,)
+    assert drawn.series["series"].shape == (drawn.labels.max() + 1, 168)
     assert estimate.series.shape == (count, 168)
     assert (estimate.series >= 0).all()
     assert np.isfinite(estimate.series).all()
     assert estimate.cell_error.shape == (30, 168)
     assert (estimate.cell_error >= 0).all()
-    cells = PLACES.to_cells(scheme.places) @ estimate.series
-    assert cells.shape == (30, 168)
+    assert density.shape == (30, 168)
+    known = counts(scheme, asked)
+    np.testing.assert_array_equal(run(scheme, asked, scheme.plan(asked), known, PLACES, SimulatedNoise(3)), density)
 
 
 @pytest.mark.parametrize("name", ["lpa", "gpa", "efpa", "efpag", "efpag_iris", "lowrank"])
 def test_without_noise_and_with_all_the_budget_the_original_comes_back(name):
     scheme = SCHEMES[name]
     asked = settings(name, 10.0 if name in ("lpa", "gpa") else 1e5, improved=False)
-    _, labels, _, estimate = released(scheme, asked, Silence())
-    assert labels.max() + 1 == len(labels)  # nobody needs a cluster
+    drawn, _, density = released(scheme, asked, Silence())
+    assert drawn.labels.max() + 1 == len(drawn.labels)  # nobody needs a cluster
     truth = PLACES.from_towers("cells") @ TRUTH
     truth = smooth_nights(truth) if name == "efpag_iris" else truth  # whatever the settings
-    np.testing.assert_allclose(PLACES.to_cells(scheme.places) @ estimate.series, truth, atol=1e-3 * truth.max())
+    np.testing.assert_allclose(density, truth, atol=1e-3 * truth.max())
 
 
 def test_a_city_below_the_noise_is_empty_and_as_uncertain_as_the_noise():

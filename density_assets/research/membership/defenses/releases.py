@@ -23,6 +23,7 @@ from density_assets.research.membership.defenses.groups import Counts, Groups
 from density_assets.research.traces.matrix import Matrix, Traces, group_sums, trace_matrix
 from density_assets.schemes import SCHEMES
 from density_assets.schemes import scheme as steps
+from density_assets.schemes.run import cell_density, draw
 from density_assets.settings import PrivacySettings, SchemeSettings, Settings
 
 METRES = 500.0  # per unit of the positions of regions of interest: clusters look at neighbourhood only
@@ -78,7 +79,7 @@ def roi_places(traces: Traces) -> Places:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class GroupReleases:
     """Releases of groups. series: what the second door published of each place; estimates: the released counts."""
 
     series: Counts
@@ -87,7 +88,7 @@ class Drawn:
 
 def release_groups(
     groups: Groups, parts: Bounded, places: Places, settings: Settings, seed: int, *, estimate: bool = True
-) -> Drawn:
+) -> GroupReleases:
     """One simulated release of every group, at the epsilon and with the scheme of the settings.
 
     estimate: whether to compute the released counts as well; all of them follow from the doors.
@@ -97,14 +98,11 @@ def release_groups(
     shape = (members.shape[0], groups.traces.rois, HOURS)
     series, estimates = np.empty(shape, np.float32), np.empty(shape if estimate else (0, *shape[1:]), np.float32)
     for number, counts in enumerate(_counts(members, parts, scheme.places == "towers", shape)):
-        totals = scheme.totals(plan, counts, noise)
-        labels = scheme.clusters(plan, totals, places)
-        drawn = scheme.series(plan, counts, labels, noise)
-        series[number] = drawn["series"][labels]
+        drawn = draw(scheme, plan, counts, places, noise)
+        series[number] = drawn.series["series"][drawn.labels]
         if estimate:
-            found = scheme.estimate(settings, plan, totals, labels, drawn, places).series
-            estimates[number] = places.to_cells(scheme.places) @ found
-    return Drawn(series, estimates)
+            estimates[number] = cell_density(scheme, settings, plan, drawn, places)
+    return GroupReleases(series, estimates)
 
 
 @lru_cache

@@ -7,9 +7,10 @@ import pytest
 
 from density_assets.privacy.noise import SimulatedNoise
 from density_assets.research.promise.epsilon_test import point_settings, scores
-from density_assets.research.promise.likelihood import Attack, MatchedFilter, Release, draws, strongest
+from density_assets.research.promise.likelihood import Attack, MatchedFilter, strongest
 from density_assets.research.promise.town import CANARIES, EMPTY, VISITS_PER_USER, Neighbours, neighbours
 from density_assets.schemes import SCHEMES
+from density_assets.schemes.run import Drawn, draw
 from density_assets.schemes.scheme import SERIES, TOTALS
 
 FILTERED = ("threshold", "static_hybrid", "dynamic_hybrid")
@@ -43,7 +44,7 @@ def test_the_score_of_gaussian_noise_is_the_projection_on_what_the_newcomer_chan
     scheme, plan = SCHEMES["gpa"], SCHEMES["gpa"].plan(point_settings(point("gpa")))
     absent, present = (week.counts(scheme).series for week in (weeks.absent, weeks.present["spread"]))
     attack = Attack(scheme, plan, weeks.absent.counts(scheme), weeks.present["spread"].counts(scheme))
-    (release,) = draws(scheme, plan, weeks.absent.counts(scheme), weeks.absent.places, 1, SimulatedNoise(1))
+    release = draw(scheme, plan, weeks.absent.counts(scheme), weeks.absent.places, SimulatedNoise(1))
     change = present - absent
     assert (change**2).sum() == VISITS_PER_USER  # one visit each in different hours
     projected = (change * release.series["series"]).sum() - (change * (absent + present)).sum() / 2
@@ -58,7 +59,7 @@ def test_streams_that_depend_on_comparisons_are_searched_for_the_newcomer_and_ot
     assert isinstance(attack, MatchedFilter if name in FILTERED else Attack)
     if name in FILTERED:
         with_newcomer, without = (
-            attack.score(Release({}, np.arange(EMPTY + 1), {"series": counts.series})) for counts in (present, absent)
+            attack.score(Drawn({}, np.arange(EMPTY + 1), {"series": counts.series})) for counts in (present, absent)
         )
         assert with_newcomer - without == VISITS_PER_USER  # one visit each, found where it is
 
@@ -71,7 +72,7 @@ def test_coefficients_that_were_cut_off_and_choices_count_as_they_should(weeks):
     totals = {"places": absent.series.sum(axis=1)}
     flat = np.repeat(absent.series.mean(axis=1, keepdims=True), 168, axis=1)
     kept = np.full(len(labels), 1)
-    score = Attack(scheme, plan, absent, present).score(Release(totals, labels, {"series": flat, "kept": kept}))
+    score = Attack(scheme, plan, absent, present).score(Drawn(totals, labels, {"series": flat, "kept": kept}))
     # one or two visits at each of 15 towers, in hours of their own
     visits = (present.series - absent.series).sum(axis=1)
     by_totals = -(visits**2).sum() / (2 * plan[TOTALS][0].sigma ** 2)
