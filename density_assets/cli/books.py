@@ -70,9 +70,10 @@ def verify(
 
 def audit(settings: SettingsFile = None) -> int:
     """Make the auditor's page anew from the ledger and the releases."""
-    from density_assets.graph import terminal
+    from density_assets.city import City
+    from density_assets.cli import runs
 
-    return terminal.audit()
+    return runs.audit(City.here())
 
 
 def _needed(file: Path | None, action: str) -> Path:

@@ -24,6 +24,7 @@ def ui(
     ] = False,
 ) -> int:
     """Serve the Dagster web UI on this machine."""
+    from density_assets.city import City
     from density_assets.graph.instance import serve
 
-    return serve(port, read_only=read_only)
+    return serve(City.here(), port, read_only=read_only)

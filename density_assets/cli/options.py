@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def _name_settings(file: Path | None) -> Path | None:
-    """Let the graph, which is built from the environment when it is imported, be that of these settings."""
+    """Let everything that asks for the city of the environment find that of these settings."""
     if file is not None:
         os.environ["DENSITY_SETTINGS"] = str(file.absolute())
     return file

@@ -12,16 +12,18 @@ _LAST = typer.Option("--to", help="The last Monday.")
 
 def release(settings: SettingsFile = None, week: Week = None) -> int:
     """Materialise one week, from records to everything derived from them."""
-    from density_assets.graph import terminal
+    from density_assets.city import City
+    from density_assets.cli import runs
 
-    return terminal.release_week(week)
+    return runs.release_week(City.here(), week)
 
 
 def backfill(first: Annotated[str, _FIRST], last: Annotated[str, _LAST], settings: SettingsFile = None) -> int:
     """Release one week after another, until the first that is refused."""
-    from density_assets.graph import terminal
+    from density_assets.city import City
+    from density_assets.cli import runs
 
-    return terminal.backfill(first, last)
+    return runs.backfill(City.here(), first, last)
 
 
 def rebuild(
@@ -30,9 +32,10 @@ def rebuild(
     last: Annotated[str | None, _LAST] = None,
 ) -> int:
     """Make tables and files of released weeks again from stored draws, at no charge."""
-    from density_assets.graph import terminal
+    from density_assets.city import City
+    from density_assets.cli import runs
 
-    return terminal.rebuild(first, last)
+    return runs.rebuild(City.here(), first, last)
 
 
 def purge(
@@ -41,6 +44,7 @@ def purge(
     force: Annotated[bool, typer.Option("--force", help="Erase it even if its release is not complete.")] = False,
 ) -> int:
     """Erase the confidential zone of a week that is released."""
-    from density_assets.graph import terminal
+    from density_assets.city import City
+    from density_assets.cli import runs
 
-    return terminal.purge_week(week, force=force)
+    return runs.purge_week(City.here(), week, force=force)

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import dagster as dg
@@ -10,16 +11,26 @@ from density_assets.city import City
 from density_assets.graph.abandoned import this_process
 from density_assets.graph.instance import open_instance
 from density_assets.graph.jobs import purge_job
+from density_assets.graph.partitions import weekly_partitions
+from density_assets.graph.sealed import warm_up
 
 
-def execute(
-    city: City, definitions: dg.Definitions, job: str, secret: Sequence[str] = (), **options: Any
-) -> dg.ExecuteInProcessResult:
+@dataclass(frozen=True)
+class Ended:
+    """How a run ended, and what its assets showed: for each asset its metadata by name."""
+
+    success: bool
+    shown: dict[str, dict[str, Any]]
+
+
+def execute(city: City, definitions: dg.Definitions, job: str, secret: Sequence[str] = (), **options: Any) -> Ended:
     """Run a job, and say what failed.
 
     secret: the assets that purging by force would erase; only a terminal offers that.
     """
     open_instance(city)
+    if city.sealed:
+        warm_up()
     known = dg.Definitions.merge(definitions, dg.Definitions(jobs=[purge_job(secret, force=True)]))
     with dg.DagsterInstance.get() as instance:
         result = known.resolve_job_def(job).execute_in_process(
@@ -27,7 +38,14 @@ def execute(
         )
     if not result.success:
         _print_failures(result)
-    return result
+    made = (event.materialization for event in result.all_events if event.is_step_materialization)
+    shown = {it.asset_key.to_user_string(): {name: of.value for name, of in it.metadata.items()} for it in made}
+    return Ended(result.success, shown)
+
+
+def is_week(city: City, week: str) -> bool:
+    """Whether a week is one of the city's: not before its first, and over."""
+    return weekly_partitions(city).has_partition_key(week)
 
 
 def _print_failures(result: dg.ExecuteInProcessResult) -> None:

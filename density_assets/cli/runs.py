@@ -1,0 +1,109 @@
+"""Weeks run from a terminal: one, or one after another until the first that is refused."""
+
+import sys
+from collections.abc import Iterator
+from datetime import date, timedelta
+from typing import Any
+
+from density_assets.calendar import parse_week
+from density_assets.city import City
+from density_assets.definitions import BLUEPRINTS, build
+from density_assets.errors import BadInput
+from density_assets.graph.jobs import AUDIT, ON_THE_TERMINAL, PURGE, PURGE_BY_FORCE, REBUILD, WEEKLY
+from density_assets.graph.terminal import Ended, execute, is_week
+
+
+def release_week(city: City, asked: str | None) -> int:
+    """Materialise one week end to end and say what was produced; the exit status of the command."""
+    week = _known(city, parse_week(asked) if asked else city.settings.city.first_week)
+    if not _run_week(city, WEEKLY, week):
+        return 1
+    print("\n".join(_produced(city, str(week))))
+    return 0
+
+
+def backfill(city: City, first: str, last: str) -> int:
+    """Release every week from one Monday to another; stops at the first that fails and says how to go on."""
+    return _one_by_one(city, WEEKLY, _weeks(city, first, last), "backfill")
+
+
+def rebuild(city: City, first: str | None, last: str | None) -> int:
+    """Make the tables and files of released weeks again from stored draws; without weeks, of all of them."""
+    weeks = _weeks(city, first, last or first) if first else _released(city)
+    if not weeks:
+        raise BadInput(f"there must be a released week to rebuild, {city.store.release} holds none: release one first")
+    return _one_by_one(city, REBUILD, weeks, "rebuild")
+
+
+def purge_week(city: City, asked: str, *, force: bool) -> int:
+    """Erase the confidential zone of one week; the exit status of the command."""
+    week = str(parse_week(asked))
+    config = {"ops": {"erase": {"config": {"week": week, "confirm": week}}}, **ON_THE_TERMINAL}
+    return 0 if _run(city, PURGE_BY_FORCE if force else PURGE, run_config=config).success else 1
+
+
+def audit(city: City) -> int:
+    """Make the auditor's page anew from the ledger and the releases; fails if something does not belong together."""
+    if not city.ledger.file.exists():
+        raise BadInput(f"there must be a ledger to audit, {city.home} has none: it is made by the first release")
+    ended = _run(city, AUDIT)
+    if not ended.success:
+        return 1
+    page = ended.shown["audit_page"]
+    print(f"{page['summary']}\n\n{city.store.release / 'audit.html'}")
+    return 0 if page["problems"] == 0 else 1
+
+
+def _one_by_one(city: City, job: str, weeks: list[date], command: str) -> int:
+    done = 0
+    while done < len(weeks) and _run_week(city, job, weeks[done]):
+        done += 1
+    print(f"done: {', '.join(map(str, weeks[:done])) or 'none'}")
+    if done == len(weeks):
+        return 0
+    print(f"stopped at: {weeks[done]}, for the reason given above")
+    print(f"not tried: {', '.join(map(str, weeks[done + 1 :])) or 'none'}")
+    print(f"to go on: make {command} FROM={weeks[done]} TO={weeks[-1]}")
+    return 1
+
+
+def _run_week(city: City, job: str, week: date) -> bool:
+    print(f"{city.name}, week of {week}", file=sys.stderr)
+    return _run(city, job, partition_key=str(week)).success
+
+
+def _run(city: City, job: str, **options: Any) -> Ended:
+    secret = [blueprint.name for blueprint in BLUEPRINTS if blueprint.zone.secret]
+    return execute(city, build(city), job, secret, **options)
+
+
+def _weeks(city: City, first: str, last: str | None) -> list[date]:
+    start, end = _known(city, parse_week(first)), _known(city, parse_week(last or first))
+    if end < start:
+        raise BadInput(f"the last week must not lie before the first, got FROM={start} and TO={end}")
+    return [start + timedelta(weeks=n) for n in range((end - start).days // 7 + 1)]
+
+
+def _known(city: City, week: date) -> date:
+    if not is_week(city, str(week)):
+        first = city.settings.city.first_week
+        raise BadInput(f"a week must lie between city.first_week ({first}) and the last full one; got {week}")
+    return week
+
+
+def _released(city: City) -> list[date]:
+    """Weeks with a privacy statement of the revision that the settings name."""
+    statements = city.store.release.glob("privacy_statement_*.json")
+    weeks = {date.fromisoformat(file.stem.removeprefix("privacy_statement_")[:10]) for file in statements}
+    return sorted(week for week in weeks if city.files(week).file("privacy_statement", "json").exists())
+
+
+def _produced(city: City, week: str) -> Iterator[str]:
+    store = city.store
+    yield "\npublished, readable by anybody:"
+    yield from (f"  {file}" for file in sorted(store.release.glob(f"*_{week}*")))
+    yield f"  {store.release / 'audit.html'}"
+    yield f"  {store.release_database}"
+    yield "confidential, readable by you only:"
+    yield from (f"  {file}" for file in sorted(store.confidential.glob(f"*/{week}.parquet")))
+    yield f"  {store.confidential / 'confidential.duckdb'} (views over the above)"
