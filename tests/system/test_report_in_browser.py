@@ -16,7 +16,10 @@ from selenium.webdriver.common.keys import Keys  # noqa: E402
 from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402
 
 WEDNESDAY_14 = 2 * 24 + 14
-HOSTILE = '<b id="intruder">&"'
+HOSTILE = '<script>document.title = "taken"</script><b id="intruder">&"'
+TITLE = '"><img id="intruder" src=x onerror="document.title = 1"></title><script>document.title = "taken"</script>'
+# A hash and a line of code that are wider than a telephone.
+STATEMENT = f"# Statement\n\n{HOSTILE}\n\n- a charge: `{'5778' * 16}`\n\n```\n{'code ' * 40}\n```\n"
 
 pytestmark = needs_browser
 
@@ -36,7 +39,8 @@ def address(tmp_path_factory) -> str:
     ids = [*(f"C{number}" for number in range(8)), HOSTILE]
     shapes = np.array(squares, dtype=object)
     errors = np.full(counts.shape, 10.0)
-    data = ReportData("town", date(2007, 9, 10), "UTC", ids, shapes, counts, errors, "# Statement", {}, [])
+    week, about = date(2007, 9, 10), (STATEMENT, {TITLE: "x.csv"}, [HOSTILE])
+    data = ReportData(TITLE, week, "UTC", ids, shapes, counts, errors, *about)
     file = tmp_path_factory.mktemp("report") / "index.html"
     file.write_text(report_html(data), encoding="utf-8")
     return file.as_uri()
@@ -99,7 +103,24 @@ def test_without_an_address_the_busiest_hour_and_cell_are_shown(reader, address)
     reader.open(address)
     assert reader.text("hour-label") == "Sunday 23:00–24:00"
     assert reader.text("cell-title") == f"Cell {HOSTILE}"
-    assert not reader.driver.find_elements(By.ID, "intruder")
+
+
+def test_names_that_are_tags_are_shown_as_text_and_run_nothing(reader, address):
+    reader.open(address)
+    hostile = reader.cell(8)
+    webdriver.ActionChains(reader.driver).move_to_element(hostile).click().perform()
+    assert reader.text("tooltip").startswith(f"{HOSTILE}\n")
+    assert reader.text("cell-title") == f"Cell {HOSTILE}"
+    assert reader.part("finder").get_property("value") == HOSTILE
+    assert HOSTILE in reader.part("series").get_attribute("aria-label")
+    assert TITLE in reader.part("map").get_attribute("aria-label")
+    assert reader.driver.find_element(By.TAG_NAME, "h1").text == TITLE
+    assert HOSTILE in reader.driver.find_element(By.TAG_NAME, "article").text
+    assert HOSTILE in reader.driver.find_element(By.CSS_SELECTOR, "aside .notes").text
+    assert TITLE in reader.driver.find_element(By.CSS_SELECTOR, "aside .downloads").text
+    assert reader.driver.title.startswith(f"{TITLE}, week of")  # what each of the scripts would have changed
+    assert not reader.driver.find_elements(By.CSS_SELECTOR, "#intruder, img")
+    assert len(reader.driver.find_elements(By.TAG_NAME, "script")) == 2
 
 
 def test_an_address_that_makes_no_sense_is_ignored(reader, address):

@@ -1,14 +1,16 @@
 """The asset graph as a picture: one column per zone, the confidential left of the doors, the free right.
 
 With columns in this order a leak would be visible: every edge that leaves the confidential side to the right must
-start at a door. Drawn as SVG with the page's own styles, so it follows light and dark.
+start at a door. This module finds the place of every box and the curve of every edge; templates/lineage.svg draws them
+with the page's own styles, so the picture follows light and dark.
 """
 
-import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-COLUMNS = {
+from density_assets.publication.pages.templates import render
+
+ZONES = {
     "evaluation": "Evaluation",
     "confidential": "Confidential",
     "mechanism": "Doors",
@@ -32,32 +34,100 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Place:
-    """The middle of a box, and the column it stands in."""
+class Box:
+    """An asset where it stands: the middle of its box, and the number of its column.
 
+    number: what style rules call it, since a name could be more than a name in a rule.
+    """
+
+    number: int
+    name: str
+    kind: str
+    about: str
     x: float
     y: float
     column: int
 
+    @property
+    def left(self) -> float:
+        return self.x - WIDTH / 2
+
+    @property
+    def top(self) -> float:
+        return self.y - HEIGHT / 2
+
+
+@dataclass(frozen=True)
+class Edge:
+    """That `end` reads `start`, in the colour of where it comes from."""
+
+    start: Box
+    end: Box
+
+    @property
+    def kind(self) -> str:
+        return self.start.kind
+
+    @property
+    def path(self) -> str:
+        return _curve(self.start, self.end)
+
+
+@dataclass(frozen=True)
+class Column:
+    """The name of a zone and the ground its boxes stand on: of the secret side, or the wall the doors stand in."""
+
+    title: str
+    kind: str
+    middle: float
+
+    @property
+    def width(self) -> int:
+        return WIDTH + (28 if self.kind == "door" else GAP)
+
+    @property
+    def x(self) -> float:
+        return self.middle - self.width / 2
+
+
+@dataclass(frozen=True)
+class Lineage:
+    """Everything the picture shows, in its own units."""
+
+    columns: list[Column]
+    boxes: list[Box]
+    edges: list[Edge]
+    width: int
+    height: int
+    box_width: int = WIDTH
+    box_height: int = HEIGHT
+
+    @property
+    def kinds(self) -> list[str]:
+        """Each colour of edge; every one has an arrow tip."""
+        return sorted(set(map(_kind, ZONES)))
+
+    @property
+    def label(self) -> str:
+        return f"{len(self.boxes)} assets in {len(self.columns)} zones, {len(self.edges)} edges"
+
 
 def lineage_svg(nodes: Sequence[Node]) -> str:
-    """The picture; reads of assets that are not among the nodes are left out."""
-    columns = _columns(nodes)
-    rows = max((len(column) for column in columns.values()), default=0)
-    width, height = 2 * MARGIN + len(columns) * WIDTH + (len(columns) - 1) * GAP, TOP + rows * PITCH + MARGIN
-    places = _places(columns, rows)
-    edges = [(upstream, node) for node in nodes for upstream in node.reads if upstream in places]
-    zones = {node.name: node.zone for node in nodes}
-    parts = [
-        _tips(),
-        _grounds(list(columns), height),
-        *(_edge(upstream, node.name, zones[upstream], places) for upstream, node in edges),
-        *(_box(node, places[node.name]) for node in nodes),
-    ]
-    label = f"{len(nodes)} assets in {len(columns)} zones, {len(edges)} edges"
-    return (
-        f'<svg class="lineage" viewBox="0 0 {width} {height}" width="{width}" role="img" aria-label="{label}">'
-        f"<style>{''.join(_highlight(node.name) for node in nodes)}</style>{''.join(parts)}</svg>"
+    """The picture as SVG."""
+    return render("lineage.svg", lineage=lineage(nodes))
+
+
+def lineage(nodes: Sequence[Node]) -> Lineage:
+    """The places of everything; reads of assets that are not among the nodes are left out."""
+    zones = _zones(nodes)
+    rows = max(map(len, zones.values()), default=0)
+    boxes = _boxes(nodes, zones, rows)
+    return Lineage(
+        columns=[Column(ZONES[zone], _kind(zone), _middle(i)) for i, zone in enumerate(zones)],
+        boxes=list(boxes.values()),
+        edges=[Edge(boxes[name], boxes[node.name]) for node in nodes for name in node.reads if name in boxes],
+        width=2 * MARGIN + len(zones) * WIDTH + (len(zones) - 1) * GAP,
+        height=TOP + rows * PITCH + MARGIN,
     )
 
 
@@ -74,44 +144,28 @@ def depths(nodes: Sequence[Node]) -> dict[str, int]:
     return {name: depth(name) for name in reads}
 
 
-def _columns(nodes: Sequence[Node]) -> dict[str, list[str]]:
-    """The assets of each zone, from sources down."""
+def _zones(nodes: Sequence[Node]) -> dict[str, list[str]]:
+    """The assets of each zone that has some, from sources down."""
     steps = depths(nodes)
     ordered = sorted(nodes, key=lambda node: (steps[node.name], node.name))
-    columns = {zone: [node.name for node in ordered if node.zone == zone] for zone in COLUMNS}
-    return {zone: names for zone, names in columns.items() if names}
+    zones = {zone: [node.name for node in ordered if node.zone == zone] for zone in ZONES}
+    return {zone: names for zone, names in zones.items() if names}
 
 
-def _places(columns: dict[str, list[str]], rows: int) -> dict[str, Place]:
-    """Boxes of a column share its height evenly."""
-    return {
-        name: Place(MARGIN + WIDTH / 2 + i * (WIDTH + GAP), TOP + (j + 0.5) * rows * PITCH / len(names), i)
-        for i, names in enumerate(columns.values())
-        for j, name in enumerate(names)
-    }
+def _boxes(nodes: Sequence[Node], zones: dict[str, list[str]], rows: int) -> dict[str, Box]:
+    """A box per asset, in the order of the nodes; boxes of a column share its height evenly."""
+    columns = {zone: i for i, zone in enumerate(zones)}
+    boxes = {}
+    for number, node in enumerate(nodes):
+        column, names = columns[node.zone], zones[node.zone]
+        y = TOP + (names.index(node.name) + 0.5) * rows * PITCH / len(names)
+        about = f"{node.name} ({node.zone}) reads {', '.join(node.reads) or 'nothing'}"
+        boxes[node.name] = Box(number, node.name, _kind(node.zone), about, _middle(column), y, column)
+    return boxes
 
 
-def _grounds(zones: list[str], height: float) -> str:
-    """The names of the columns, the ground of the secret side, and the wall the doors stand in."""
-    parts = []
-    for i, zone in enumerate(zones):
-        left = MARGIN + i * (WIDTH + GAP)
-        kind = _kind(zone)
-        x, wide = (left - 14, WIDTH + 28) if kind == "door" else (left - GAP / 2, WIDTH + GAP)
-        if kind in ("secret", "door"):
-            parts.append(f'<rect class="ground {kind}" x="{x:g}" y="8" width="{wide:g}" height="{height - 16:g}"/>')
-        parts.append(f'<text class="zone-name" x="{left + WIDTH / 2:g}" y="36">{COLUMNS[zone]}</text>')
-    return "".join(parts)
-
-
-def _tips() -> str:
-    """An arrow tip in each colour of edge."""
-    tips = (
-        f'<marker id="tip-{kind}" viewBox="0 0 6 6" refX="6" refY="3" markerWidth="6" markerHeight="6" orient="auto" '
-        f'markerUnits="userSpaceOnUse"><path class="tip from-{kind}" d="M0 0L6 3L0 6z"/></marker>'
-        for kind in sorted(set(map(_kind, COLUMNS)))
-    )
-    return f"<defs>{''.join(tips)}</defs>"
+def _middle(column: int) -> float:
+    return MARGIN + WIDTH / 2 + column * (WIDTH + GAP)
 
 
 def _kind(zone: str) -> str:
@@ -119,21 +173,14 @@ def _kind(zone: str) -> str:
     return "secret" if zone in SECRET else "door" if zone == DOOR else zone
 
 
-def _edge(upstream: str, name: str, zone: str, places: dict[str, Place]) -> str:
-    start, end = places[upstream], places[name]
-    ends = f'data-from="{html.escape(upstream)}" data-to="{html.escape(name)}"'
-    tip = f'marker-end="url(#tip-{_kind(zone)})"'
-    return f'<path class="edge from-{_kind(zone)}" {ends} {tip} d="{_curve(start, end)}"/>'
-
-
-def _curve(start: Place, end: Place) -> str:
+def _curve(start: Box, end: Box) -> str:
     """Between columns an S, within one an arc beside it.
 
     Past other columns the S hangs half a row lower in the middle, so that an edge never seems to start or end at a box
     it only passes.
     """
     if start.column == end.column:
-        side = start.x - WIDTH / 2
+        side = start.left
         bulge = side - 12 - 0.11 * abs(end.y - start.y)
         return f"M{side:g} {start.y:g}C{bulge:g} {start.y:g} {bulge:g} {end.y:g} {side:g} {end.y:g}"
     towards = 1 if end.column > start.column else -1
@@ -141,20 +188,3 @@ def _curve(start: Place, end: Place) -> str:
     pull = towards * max(40.0, abs(x1 - x0) / 2.2)
     hang = PITCH * 2 / 3 if abs(end.column - start.column) > 1 else 0
     return f"M{x0:g} {start.y:g}C{x0 + pull:g} {start.y + hang:g} {x1 - pull:g} {end.y + hang:g} {x1:g} {end.y:g}"
-
-
-def _box(node: Node, place: Place) -> str:
-    name = html.escape(node.name)
-    about = html.escape(f"{node.name} ({node.zone}) reads {', '.join(node.reads) or 'nothing'}")
-    x, y = place.x - WIDTH / 2, place.y - HEIGHT / 2
-    return (
-        f'<g class="node {_kind(node.zone)}" data-asset="{name}"><title>{about}</title>'
-        f'<rect x="{x:g}" y="{y:g}" width="{WIDTH}" height="{HEIGHT}" rx="4"/>'
-        f'<text x="{place.x:g}" y="{place.y + 4:g}">{name}</text></g>'
-    )
-
-
-def _highlight(name: str) -> str:
-    """Pointing at a box brings its edges forward, without any script."""
-    here = f'.lineage:has([data-asset="{name}"]:hover)'
-    return f'{here} .edge:is([data-from="{name}"],[data-to="{name}"]){{opacity:1;stroke-width:2.4}}'

@@ -1,16 +1,12 @@
 """The page of one weekly release: a single HTML file that reads from disk and asks the network for nothing.
 
 The page shows what was released and computes nothing private: its data are the released counts, their standard errors
-and the public geography. Markup, style and behaviour are page.html, page.css and page.js beside this module.
+and the public geography. This module says what stands on the page, as words and numbers; how it looks and behaves is in
+templates/report.html, page.css and the four scripts, of which page.js comes last.
 """
 
-import html
-import json
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, timedelta
-from importlib import resources
-from string import Template
 from typing import Any
 from urllib.parse import quote
 
@@ -19,8 +15,8 @@ import shapely
 from numpy.typing import NDArray
 
 from density_assets.calendar import HOURS
-from density_assets.publication.pages.markdown import markdown_html
 from density_assets.publication.pages.outlines import outlines
+from density_assets.publication.pages.templates import render
 
 STATEMENT_TITLE = "# Privacy statement\n\n"
 
@@ -32,7 +28,7 @@ class ReportData:
     week: the Monday the week is named after.
     polygons: one shapely polygon or multipolygon per cell, x to the east and y to the north in metres.
     counts, standard_errors: shape (cells, 168), hours of the week in local time.
-    statement: Markdown; see `markdown_html` for the part of it that is understood.
+    statement: Markdown; see `markdown_html` for what is made of it.
     downloads: label and the name of a file beside the page.
     """
 
@@ -65,27 +61,32 @@ class ReportData:
 
 def report_html(data: ReportData) -> str:
     """The whole page, ready to be written to one file."""
-    return Template(_part("page.html")).substitute(
-        style=_part("page.css"),
-        script=_part("page.js"),
-        data=_embedded(_script_data(data)),
-        city=html.escape(data.city),
+    return render(
+        "report.html",
+        data=data,
         monday=_day(data.week),
-        week=html.escape(_week_name(data.week)),
-        timezone=html.escape(data.timezone),
+        week=_week_name(data.week),
         facts=_facts(data),
-        statement=_statement(data.statement),
-        notes=_notes(data.notes),
-        downloads=_downloads(data.downloads),
+        statement=_titled(data.statement),
+        downloads=[Download(label, name) for label, name in data.downloads.items()],
+        drawn=_script_data(data),
     )
 
 
-def _part(name: str) -> str:
-    return (resources.files("density_assets.publication.pages") / name).read_text(encoding="utf-8")
+@dataclass(frozen=True)
+class Download:
+    """A link that stays beside the page: after `./` a name cannot become a scheme or a host."""
+
+    label: str
+    name: str
+
+    @property
+    def href(self) -> str:
+        return f"./{quote(self.name)}"
 
 
 def _script_data(data: ReportData) -> dict[str, Any]:
-    """What page.js draws from: areas in whole square metres, standard errors to three digits."""
+    """What the scripts draw from: areas in whole square metres, standard errors to three digits."""
     shapes = outlines(data.polygons)
     return {
         "city": data.city,
@@ -98,11 +99,6 @@ def _script_data(data: ReportData) -> dict[str, Any]:
         "counts": data.counts.tolist(),
         "errors": [[_short(error) for error in row] for row in data.standard_errors.tolist()],
     }
-
-
-def _embedded(value: Any) -> str:
-    """JSON that may stand inside a script element: without `<` no tag or comment can begin in it."""
-    return json.dumps(value, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 
 def _short(value: float) -> float | int:
@@ -125,34 +121,14 @@ def _week_name(week: date) -> str:
     return f"{f'{week.day} {week.strftime(shared)}'.strip()} – {_day(sunday)}"
 
 
-def _facts(data: ReportData) -> str:
+def _facts(data: ReportData) -> dict[str, str]:
     square_km = shapely.area(data.polygons).sum() / 1e6
-    facts = {
+    return {
         "cells": f"{len(data.cell_ids):,}",
         "km²": f"{square_km:,.0f}" if square_km >= 10 else f"{square_km:.2g}",
         "visits counted": f"{data.counts.sum():,}",
     }
-    return "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts.items())
 
 
-def _statement(text: str) -> str:
-    titled = text if text.lstrip().startswith("# ") else STATEMENT_TITLE + text
-    return markdown_html(titled)
-
-
-def _notes(notes: list[str]) -> str:
-    return _section("notes", "Notes on this week", (html.escape(note) for note in notes))
-
-
-def _downloads(downloads: dict[str, str]) -> str:
-    """Links that stay beside the page: after `./` a name cannot become a scheme or a host."""
-    links = (
-        f'<a href="./{quote(name)}">{html.escape(label)}</a> <span class="file">{html.escape(name)}</span>'
-        for label, name in downloads.items()
-    )
-    return _section("downloads", "Data of this release", links)
-
-
-def _section(name: str, title: str, items: Iterable[str]) -> str:
-    entries = "".join(f"<li>{item}</li>" for item in items)
-    return f'<section class="{name}"><h2>{title}</h2><ul>{entries}</ul></section>' if entries else ""
+def _titled(statement: str) -> str:
+    return statement if statement.lstrip().startswith("# ") else STATEMENT_TITLE + statement

@@ -1,13 +1,22 @@
-"""What the releases of a calendar year have cost, as a small chart with the budget as a line."""
+"""What the releases of a calendar year have cost, as a small chart with the budget as a line.
+
+This module turns weeks and epsilons into places; templates/spending.svg draws them. The chart stands on the audit page,
+a figure per year, and as a picture of its own in the UI, the newest years one below the other
+(templates/spending_years.svg, which brings the style along).
+"""
 
 from calendar import month_abbr
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from density_assets.publication.pages.templates import render
 from density_assets.publication.spending import Spending
 
 WIDTH, HEIGHT = 560, 220
 LEFT, RIGHT, TOP, BOTTOM = 40, 12, 14, 26
+TITLE = 30  # room above a chart that stands in a picture of its own
+NEWEST = 3  # years in that picture
 
 
 @dataclass(frozen=True)
@@ -24,56 +33,80 @@ class Axes:
         return HEIGHT - BOTTOM - epsilon / self.top * (HEIGHT - TOP - BOTTOM)
 
 
-def spending_svg(spent: Spending, budget: float) -> str:
+@dataclass(frozen=True)
+class Mark:
+    """A line across the chart and what stands beside it."""
+
+    place: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Step:
+    """Epsilon after a week."""
+
+    x: float
+    y: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A year in places of the picture, ready to be drawn."""
+
+    year: str
+    summary: str
+    steps: list[Step]
+    months: list[Mark]
+    levels: list[Mark]
+    limit: Mark
+    width: int = WIDTH
+    height: int = HEIGHT
+    left: int = LEFT
+    right: int = WIDTH - RIGHT
+    top: int = TOP
+    bottom: int = HEIGHT - BOTTOM
+
+    @property
+    def path(self) -> str:
+        """Up from zero at the first week, and a little further than the last."""
+        rises = "".join(f"H{step.x:.1f}V{step.y:.1f}" for step in self.steps)
+        return f"M{self.steps[0].x:.1f} {self.bottom}{rises}H{min(self.steps[-1].x + 10, self.right):.1f}"
+
+
+def spending_svg(years: Sequence[Spending], budget: float) -> str:
+    """A picture that stands alone: the newest years, one below the other."""
+    charts = [spending_chart(year, budget) for year in years[-NEWEST:]]
+    panel = TITLE + HEIGHT
+    size = {"width": WIDTH, "height": len(charts) * panel, "panel": panel, "title": TITLE}
+    return render("spending_years.svg", charts=charts, **size)
+
+
+def spending_chart(spent: Spending, budget: float) -> Chart:
     """Epsilon after each week, as steps from January to December."""
     axes = Axes(int(spent.year), 1.15 * max(budget, *spent.epsilon))
-    label = f"{spent.year}: epsilon {spent.epsilon[-1]:.3f} of {budget:g} after {len(spent.weeks)} weeks"
-    return (
-        f'<svg class="chart spending" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}">'
-        f"{_months(axes)}{_levels(axes)}{_steps(spent, axes)}{_limit(budget, axes)}</svg>"
+    weeks = f"{len(spent.weeks)} {'week' if len(spent.weeks) == 1 else 'weeks'}"
+    return Chart(
+        year=spent.year,
+        summary=f"epsilon {spent.epsilon[-1]:.3f} of {budget:g} after {weeks}",
+        steps=_steps(spent, axes),
+        months=[Mark(axes.x(date(axes.year, month, 1)), month_abbr[month]) for month in range(1, 13)],
+        levels=_levels(axes),
+        limit=Mark(axes.y(budget), f"budget {budget:g}"),
     )
 
 
-def _steps(spent: Spending, axes: Axes) -> str:
-    points = [
-        (axes.x(date.fromisoformat(week)), axes.y(epsilon), f"after the week of {week}: epsilon {epsilon:.3f}")
+def _steps(spent: Spending, axes: Axes) -> list[Step]:
+    return [
+        Step(axes.x(date.fromisoformat(week)), axes.y(epsilon), f"after the week of {week}: epsilon {epsilon:.3f}")
         for week, epsilon in zip(spent.weeks, spent.epsilon, strict=True)
     ]
-    ground = f"{axes.y(0):.1f}"
-    path = f"M{points[0][0]:.1f} {ground}" + "".join(f"H{x:.1f}V{y:.1f}" for x, y, _ in points)
-    path += f"H{min(points[-1][0] + 10, WIDTH - RIGHT):.1f}"
-    dots = "".join(
-        f'<circle class="step" cx="{x:.1f}" cy="{y:.1f}" r="2.6"><title>{text}</title></circle>'
-        for x, y, text in points
-    )
-    return f'<path class="area" d="{path}V{ground}Z"/><path class="line" d="{path}"/>{dots}'
 
 
-def _limit(budget: float, axes: Axes) -> str:
-    y = axes.y(budget)
-    return (
-        f'<line class="limit" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
-        f'<text class="limit-name" x="{LEFT + 6}" y="{y - 6:.1f}">budget {budget:g}</text>'
-    )
-
-
-def _months(axes: Axes) -> str:
-    starts = [(month, axes.x(date(axes.year, month, 1))) for month in range(1, 13)]
-    return "".join(
-        f'<line class="midnight" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}"/>'
-        f'<text x="{x + 4:.1f}" y="{HEIGHT - 8}">{month_abbr[month]}</text>'
-        for month, x in starts
-    )
-
-
-def _levels(axes: Axes) -> str:
+def _levels(axes: Axes) -> list[Mark]:
     """A line at each round step of epsilon, four or five of them."""
     step = next(size for size in _round_steps() if axes.top / size < 5.5)
-    return "".join(
-        f'<line class="grid{" zero" if not n else ""}" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
-        f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{n * step:g}</text>'
-        for n, y in ((n, axes.y(n * step)) for n in range(int(axes.top / step) + 1))
-    )
+    return [Mark(axes.y(n * step), f"{n * step:g}") for n in range(int(axes.top / step) + 1)]
 
 
 def _round_steps() -> list[float]:

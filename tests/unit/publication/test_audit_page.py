@@ -1,5 +1,6 @@
 """The audit page as text: what it says of good and bad releases, and what it must not hold."""
 
+import html
 import re
 from dataclasses import replace
 
@@ -11,7 +12,7 @@ from density_assets.publication.pages.lineage import Node
 from density_assets.publication.register import Release
 from density_assets.publication.spending import Spending
 
-HOSTILE = "</style><script>alert(1)</script><img src=x onerror=alert(1)>'\"&$data"
+HOSTILE = "</style><script>alert(1)</script><img src=x onerror=alert(1)>'\"&{{ data }}{% raise %}"
 
 
 @pytest.fixture
@@ -101,23 +102,43 @@ def test_the_page_may_load_nothing_and_runs_no_script(data):
     assert not re.search(r'(?:src|href)="(?!\./|data:|#)', page)
 
 
-def test_hostile_words_stay_words(data, release):
-    bad = replace(release, city=HOSTILE, scheme=HOSTILE, files={HOSTILE: HOSTILE}, findings=((True, HOSTILE),))
+def test_hostile_words_are_shown_as_words(data, release):
+    def hostile(word: str) -> str:
+        return f"{word} {HOSTILE}"
+
+    bad = replace(
+        release,
+        city=hostile("city of a release"),
+        week=hostile("week"),
+        at=hostile("at"),
+        scheme=hostile("scheme"),
+        calibration=hostile("calibration"),
+        digest=hostile("digest"),
+        files={hostile("file"): hostile("hash of a file")},
+        charges={hostile("door"): hostile("charge")},
+        findings=((True, hostile("finding")),),
+    )
     page = audit_html(
         replace(
             data,
-            city=HOSTILE,
-            population=HOSTILE,
+            city=hostile("city"),
+            population=hostile("population"),
+            made=hostile("made"),
             releases=[bad],
-            ledger_problem=HOSTILE,
-            checks=[Checked(HOSTILE, HOSTILE, HOSTILE, "failed", HOSTILE)],
-            audits=[Audit(HOSTILE, HOSTILE, HOSTILE)],
-            software={HOSTILE: HOSTILE},
+            ledger_problem=hostile("problem"),
+            nodes=[Node(hostile("asset"), "public"), Node("density", "release", (hostile("asset"),))],
+            checks=[Checked(hostile("checked"), hostile("check"), hostile("about"), "failed", hostile("when"))],
+            audits=[Audit("a", hostile("asked"), hostile("found")), Audit(hostile("study"), "title", None)],
+            software={hostile("library"): hostile("version")},
+            mechanisms={hostile("mechanism"): hostile("its version")},
         )
     )
     assert "<script" not in page
     assert "<img" not in page
     assert page.count("</style>") == audit_html(data).count("</style>")
+    # 27 words, the city twice (title, heading), and the asset's name in its box, its own tip and its reader's.
+    assert html.unescape(re.sub(r"<[^>]*>", "", page)).count(HOSTILE) == 30
+    assert not re.search(r"<style>[^<]*alert", page)
 
 
 def test_nothing_released_yet_is_a_page_too(data):

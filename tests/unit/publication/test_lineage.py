@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from density_assets.definitions import graph
 from density_assets.graph.catalogue import catalogue
-from density_assets.publication.pages.lineage import COLUMNS, Node, depths, lineage_svg
+from density_assets.publication.pages.lineage import ZONES, Node, depths, lineage_svg
 
 SMALL = (
     Node("cells", "public"),
@@ -58,7 +58,7 @@ def test_our_graph_is_drawn_whole_without_studies_and_nothing_crosses():
     svg = lineage_svg(nodes)
     assert len(nodes) > 20
     assert not [node.name for node in nodes if node.name.startswith("study_") or node.name == "epsilon_audit"]
-    assert {node.zone for node in nodes} == set(COLUMNS)
+    assert {node.zone for node in nodes} == set(ZONES)
     assert len(edges(svg)) == sum(len(node.reads) for node in nodes)
     assert crossings(svg) == []
 

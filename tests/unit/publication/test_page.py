@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import replace
 from datetime import date
+from html.parser import HTMLParser
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from shapely import box
 from density_assets.geography.embedded import embedded_city
 from density_assets.publication.pages.page import ReportData, report_html
 
-HOSTILE = "</script><script>alert(1)</script><!--<img src=x onerror=alert(1)>'\"&$data"
+HOSTILE = '</script><script>alert(1)</script><!--"><img src=x onerror=alert(1)>\'"&{{ data }}{% raise %}'
 
 
 @pytest.fixture
@@ -24,6 +25,21 @@ def data() -> ReportData:
     downloads = {"Counts": "counts.csv"}
     names = ("town", date(2007, 9, 10), "Europe/Paris", ["W", "E"])
     return ReportData(*names, squares, counts, errors, "All is noise.", downloads, ["Clocks change on Sunday."])
+
+
+class Reader(HTMLParser):
+    """What a browser makes of a page: its texts and its tags."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self.tags: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.tags.add(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
 
 
 def embedded(page: str) -> dict:
@@ -64,6 +80,27 @@ def test_hostile_names_stay_names(data):
     assert "<img" not in page
     assert "<!--" not in page
     assert embedded(page)["ids"] == [HOSTILE, "E"]
+
+
+def test_hostile_names_are_shown_as_they_are(data):
+    words = ("city", "timezone", "statement", "note", "label", "name")
+    named = {word: f"{word} {HOSTILE}" for word in words}
+    shown = {word: named[word] for word in ("city", "timezone", "statement")}
+    page = report_html(
+        replace(data, **shown, notes=[named["note"]], downloads={named["label"]: named["name"]}, cell_ids=["<b>", "E"])
+    )
+    reader = Reader()
+    reader.feed(page)
+    for text in named.values():
+        assert text in "".join(reader.texts)
+    assert not {"img", "b"} & reader.tags
+
+
+def test_data_inside_the_script_element_hold_no_tag(data):
+    page = report_html(replace(data, cell_ids=["<!--<script>", "&'>"]))
+    (text,) = re.findall(r'id="data">(.*?)</script>', page, re.DOTALL)
+    assert not set("<>&'") & set(text)
+    assert embedded(page)["ids"] == ["<!--<script>", "&'>"]
 
 
 @pytest.mark.parametrize("name", ["javascript:alert(1)", "//elsewhere.example/x", 'x" onclick="alert(1)'])

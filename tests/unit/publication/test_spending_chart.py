@@ -1,10 +1,12 @@
 """The chart of a year: steps that only rise, below a line that is the budget."""
 
 import re
+from dataclasses import replace
+from xml.etree import ElementTree
 
 import pytest
 
-from density_assets.publication.pages.spending_chart import spending_svg
+from density_assets.publication.pages.spending_chart import spending_chart, spending_svg
 from density_assets.publication.spending import Spending
 
 YEAR = Spending("2007", ("2007-01-01", "2007-07-02", "2007-12-31"), (0.3, 0.5, 0.7))
@@ -19,7 +21,7 @@ def limit(svg: str) -> float:
 
 
 def test_weeks_stand_in_their_months_and_steps_rise():
-    svg = spending_svg(YEAR, 3.0)
+    svg = spending_svg([YEAR], 3.0)
     xs = [float(x) for x in re.findall(r'<circle class="step" cx="([\d.]+)"', svg)]
     assert xs == sorted(xs)
     assert xs[1] == pytest.approx((xs[0] + xs[2]) / 2, abs=1)  # the first of July is the middle of the year
@@ -29,7 +31,29 @@ def test_weeks_stand_in_their_months_and_steps_rise():
 
 @pytest.mark.parametrize("budget", [0.6, 0.7, 3.0, 50.0])
 def test_the_budget_line_is_above_what_is_below_it(budget):
-    svg = spending_svg(YEAR, budget)
+    svg = spending_svg([YEAR], budget)
     above = [y >= limit(svg) for y in heights(svg)]
     assert above == [epsilon <= budget for epsilon in YEAR.epsilon]
     assert all(0 < y < 220 for y in (*heights(svg), limit(svg)))
+
+
+def test_alone_it_is_a_picture_with_its_own_style_and_ground():
+    svg = spending_svg([YEAR], 3.0)
+    assert svg.startswith("<svg xmlns=")
+    assert ElementTree.fromstring(svg).get("width") == "560"
+    assert "2007: epsilon 0.700 of 3 after 3 weeks" in svg
+    assert ".spending .line {" in svg
+    # No page hands the picture its colours, so each must name one of its own.
+    assert not re.search(r"var\([\w-]+\)", svg)
+
+
+def test_alone_the_newest_three_years_stand_one_below_the_other():
+    years = [replace(YEAR, year=str(year)) for year in range(2004, 2009)]
+    svg = spending_svg(years, 3.0)
+    assert re.findall(r'class="spending-title"[^>]*>(\d+):', svg) == ["2006", "2007", "2008"]
+    assert re.findall(r'<g transform="translate\(0 (\d+)\)">\n<text', svg) == ["0", "250", "500"]
+    assert ElementTree.fromstring(svg).get("height") == "750"
+
+
+def test_a_single_week_is_one_week():
+    assert spending_chart(Spending("2007", ("2007-09-10",), (0.3,)), 3.0).summary == "epsilon 0.300 of 3 after 1 week"
