@@ -177,7 +177,7 @@ class Blueprint:
             folder.mkdir(parents=True, exist_ok=True)
             write_durably(folder / f"{week}.json", json.dumps(facts, indent=2).encode())
             for title, picture in pictures.items():
-                write_durably(folder / f"{week}_{title}.png", picture)
+                write_durably(folder / f"{week}_{title}.{_kind(picture)}", picture)
         return {"details": f"confidential: {folder.relative_to(city.store.folder)}/{week}*"}
 
 
@@ -233,5 +233,11 @@ def sql_version(model: Model) -> str:
 
 
 def inline_picture(picture: bytes) -> dg.MetadataValue[Any]:
-    """A picture as the UI shows it."""
-    return dg.MetadataValue.md(f"![picture](data:image/png;base64,{base64.b64encode(picture).decode()})")
+    """A PNG or SVG as the UI shows it."""
+    mime = {"png": "image/png", "svg": "image/svg+xml"}[_kind(picture)]
+    return dg.MetadataValue.md(f"![picture](data:{mime};base64,{base64.b64encode(picture).decode()})")
+
+
+def _kind(picture: bytes) -> str:
+    """What a picture is, by its first bytes."""
+    return "svg" if picture.startswith(b"<svg") else "png"

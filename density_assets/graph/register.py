@@ -25,10 +25,10 @@ from density_assets.privacy.zones import Zone
 from density_assets.publication.attack_tests import AUDITS, audits
 from density_assets.publication.pages.audit_page import AuditData, Checked, audit_html, audit_markdown
 from density_assets.publication.pages.lineage import Node
+from density_assets.publication.pages.spending_chart import spending_svg
 from density_assets.publication.register import Entry, register
 from density_assets.publication.spending import spending
 from density_assets.publication.statement import PACKAGES
-from density_assets.research.plots.spending import spending_chart
 from density_assets.research.studies import STUDIES
 from density_assets.schemes import SCHEMES
 from resources.tables.files import write_durably
@@ -188,7 +188,7 @@ def audit_page(
     file = step.folder / AUDIT_PAGE
     write_durably(file, audit_html(data).encode())
     table = pl.DataFrame([_release_record(release) for release in data.releases], schema=RELEASES)
-    pictures = {"spending": spending_chart(data.years, data.budget_epsilon)} if data.years else {}
+    pictures = {"spending": spending_svg(data.years, data.budget_epsilon).encode()} if data.years else {}
     found = {"page": dg.MetadataValue.path(str(file)), "summary": dg.MetadataValue.md(audit_markdown(data))}
     return Made(table, pictures, {**found, "problems": data.problems})
 

@@ -1,5 +1,6 @@
 """The audit page of a small town: what it finds of good, changed and unpublished releases, and what it hides."""
 
+import base64
 import re
 import shutil
 from dataclasses import replace
@@ -62,7 +63,8 @@ def test_the_page_and_the_table_and_the_ui_say_the_same(released):
     assert rows == [(WEEK, 0.3, True, True)]
     metadata = shown(result, "audit_page").metadata
     assert "| of them verified | 1 |" in metadata["summary"].value
-    assert "data:image/png;base64," in metadata["spending"].value
+    (picture,) = re.findall(r"^!\[picture\]\(data:image/svg\+xml;base64,(\S+)\)$", metadata["spending"].value)
+    assert b"2007: epsilon 0." in base64.b64decode(picture)
 
 
 def test_the_check_of_the_same_run_is_on_the_page(released):

@@ -74,9 +74,9 @@ def ended(auditor: Visitor, runs: int) -> None:
     assert auditor.text().splitlines().count("Success") == runs
 
 
-def pictures(auditor: Visitor) -> list[str]:
-    """Pictures that really show something."""
-    images = auditor.all(f'{DIALOG} img[src^="data:image/png"]')
+def pictures(auditor: Visitor, kind: str) -> list[str]:
+    """Pictures of a kind that really show something."""
+    images = auditor.all(f'{DIALOG} img[src^="data:image/{kind}"]')
     return [
         image.get_attribute("src") for image in images if image.get_property("naturalWidth") and image.is_displayed()
     ]
@@ -98,7 +98,7 @@ def test_the_page_of_an_asset_shows_columns_origins_and_pictures(auditor, releas
     auditor.visit(f"/assets/density?partition={WEEK}")
     auditor.sees("zone: release", "visits: devices seen in the cell in that hour ← smoothed_series.visits", "map")
     auditor.click("[Show Markdown]")
-    assert auditor.until(lambda: pictures(auditor), "a picture")
+    assert auditor.until(lambda: pictures(auditor, "png"), "a picture")
 
 
 def test_the_page_of_a_door_names_the_charge_that_paid(auditor, released, folder):
@@ -116,7 +116,7 @@ def test_the_audit_asset_shows_its_summary_and_its_chart(auditor, released):
     auditor.visit("/assets/audit_page")
     auditor.sees("of them verified", "charges in the ledger")
     auditor.click("[Show Markdown]")
-    assert auditor.until(lambda: pictures(auditor), "the chart of spending")
+    assert auditor.until(lambda: pictures(auditor, "svg+xml"), "the chart of spending")
 
 
 def test_the_report_leads_to_the_audit_page_and_its_links_lead_somewhere(auditor, released):
