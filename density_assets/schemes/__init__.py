@@ -22,12 +22,3 @@ SCHEMES: dict[str, Scheme] = {
         DynamicHybrid(),
     )
 }
-
-# Settings that shape the draws of some schemes only: others keep their measurements when these change.
-_MOVING = ("change", "releases", "comparing_share")
-_WINDOWS = (*_MOVING, "selecting_share", "moving_share", "window_weight")
-OWN_SETTINGS: dict[str, tuple[str, ...]] = {
-    "threshold": _MOVING,
-    "static_hybrid": _WINDOWS,
-    "dynamic_hybrid": _WINDOWS,
-}

@@ -7,6 +7,7 @@ the cells, without a cover (Acs et al. 2018, §4.3).
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +43,7 @@ class Additive:
     gaussian: bool
     clustered: bool = False
     version: int = 1
+    own_settings: ClassVar[tuple[str, ...]] = ()
 
     def reads(self, settings: Settings) -> Mapping[str, tuple[str, ...]]:
         """The series alone."""

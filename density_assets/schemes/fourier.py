@@ -15,6 +15,7 @@ cells smooths them always (Acs et al. 2018, Alg. 1, line 4).
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import shapely
@@ -64,6 +65,7 @@ class Fourier:
     default_split: float = 0.1
     clustered: bool = True
     version: int = 1
+    own_settings: ClassVar[tuple[str, ...]] = ()
 
     def improved(self, settings: Settings) -> bool:
         """Whether the improvements of §5.4 are used."""

@@ -8,6 +8,7 @@ calibrated together.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,7 @@ class LowRank:
     default_split: float = 0.03  # of the budget, for the scale
     clustered: bool = False
     version: int = 1
+    own_settings: ClassVar[tuple[str, ...]] = ()
 
     def reads(self, settings: Settings) -> Mapping[str, tuple[str, ...]]:
         """The number of visits, and the weighted series of the towers."""

@@ -69,6 +69,8 @@ class Scheme(Protocol):
     version: changes only when the distribution of what the doors draw changes.
     places: what its series are counted at.
     clustered: whether places share series; if not, the doors and the estimate do not look at clusters.
+    own_settings: settings that shape its draws and those of few others. They are part of its measurements' key; other
+        schemes keep their measurements when these change.
     """
 
     @property
@@ -79,6 +81,8 @@ class Scheme(Protocol):
     def places(self) -> Kind: ...
     @property
     def clustered(self) -> bool: ...
+    @property
+    def own_settings(self) -> tuple[str, ...]: ...
 
     def reads(self, settings: Settings) -> Mapping[str, tuple[str, ...]]:
         """The confidential tables each door reads."""

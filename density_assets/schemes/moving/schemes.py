@@ -40,6 +40,7 @@ from density_assets.schemes.scheme import (
 )
 from density_assets.settings import Settings
 
+COMPARING = ("change", "releases", "comparing_share")  # settings of what is drawn when hours have changed
 CONSISTENCY_SEED = 3  # public randomness: it decides which positive counts pay for negative ones
 
 Events = tuple[Event, ...]
@@ -53,6 +54,7 @@ class Moving(ABC):
     clustered: bool = False
     version: int = 1
     name: ClassVar[str]
+    own_settings: ClassVar[tuple[str, ...]] = ()
 
     def reads(self, settings: Settings) -> Mapping[str, tuple[str, ...]]:
         """The series alone."""
@@ -126,6 +128,7 @@ class Threshold(Moving):
     """Hours that have changed afresh."""
 
     name = "threshold"
+    own_settings = COMPARING
 
     def sound(self, rho: float, settings: Settings) -> Events:
         return (zcdp_budget.changed_hours(rho, settings.scheme),)
@@ -143,6 +146,7 @@ class StaticHybrid(Moving):
     """Windows chosen from the days themselves; the quiet hours of the week are one stream."""
 
     name = "static_hybrid"
+    own_settings = (*COMPARING, "selecting_share", "moving_share", "window_weight")
     predicts: ClassVar[bool] = False
     selections: ClassVar[int] = DAYS
     streams: ClassVar[int] = 1

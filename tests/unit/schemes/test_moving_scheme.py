@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from density_assets.privacy.events import SparseVector, WindowSelection, from_record, to_record
 from density_assets.privacy.noise import SimulatedNoise
 from density_assets.publication.statement import as_markdown
-from density_assets.schemes import OWN_SETTINGS, SCHEMES
+from density_assets.schemes import SCHEMES
 from density_assets.schemes.moving.walk import FIRST_DAY
 from density_assets.schemes.moving.windows import Window, sound_sensitivity
 from density_assets.schemes.scheme import SERIES, Counts
@@ -124,9 +124,10 @@ def test_dynamic_windows_never_look_at_their_own_day():
 
 
 def test_only_schemes_that_use_a_setting_have_it_in_their_key():
-    assert set(OWN_SETTINGS) == {"threshold", "static_hybrid", "dynamic_hybrid"}
-    assert all(set(names) <= set(SchemeSettings.model_fields) for names in OWN_SETTINGS.values())
-    for name, names in OWN_SETTINGS.items():
+    own = {name: scheme.own_settings for name, scheme in SCHEMES.items() if scheme.own_settings}
+    assert set(own) == {"threshold", "static_hybrid", "dynamic_hybrid"}
+    assert all(set(names) <= set(SchemeSettings.model_fields) for names in own.values())
+    for name, names in own.items():
         usual = SchemeSettings(name=name).model_dump()
         for key in names:
             other = usual | {key: usual[key] * (2 if key == "releases" else 0.5)}
