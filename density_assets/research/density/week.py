@@ -1,17 +1,15 @@
 """What a study works on: the matrices of one materialised week of a synthetic city."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from density_assets import series
 from density_assets.errors import BadInput
-from density_assets.geography.places import Places
 from density_assets.geography.tables import cells_from, places_from
+from density_assets.research.counted_week import CountedWeek, read_counted
 from density_assets.research.study import Source
-from density_assets.schemes.scheme import Counts, Scheme
 from density_assets.settings import Settings
 
 TABLES = (
@@ -27,7 +25,7 @@ TABLES = (
 
 
 @dataclass(frozen=True)
-class Week:
+class Week(CountedWeek):
     """A week's counts before and after truncation, and the public geography they lie on.
 
     settings: those the week was made under; a point of a grid may name others.
@@ -36,21 +34,9 @@ class Week:
     """
 
     settings: Settings
-    places: Places
     centroids: NDArray[np.float64]
-    truncated: NDArray[np.float64]
-    weighted: NDArray[np.int64]
-    sampled: NDArray[np.int64]
-    visit_total: int
     truth: NDArray[np.float64]
     tower_totals: NDArray[np.float64]
-
-    def counts(self, scheme: Scheme) -> Counts:
-        """The confidential numbers as a scheme's doors would see them."""
-        here: NDArray[Any] = self.weighted
-        if scheme.places != "towers":
-            here = self.places.from_towers(scheme.places) @ self.truncated
-        return Counts(series=here, sampled=self.sampled, visit_total=self.visit_total)
 
 
 def load_week(source: Source) -> Week:
@@ -63,17 +49,12 @@ def load_week(source: Source) -> Week:
         )
     if not store.week_file("visit_total", week).exists():
         raise BadInput(f"the week of {week} of {settings.city.name} must be materialised first: make release")
-    towers, cells, places = store.read_public("towers"), store.read_public("cells"), places_from(source.public, "cover")
-    counted = store.read_week("tower_series", week)
-    original = series.matrix(counted, towers["tower_id"], "original").astype(np.float64)
+    towers, places = store.read_public("towers")["tower_id"], places_from(source.public, "cover")
+    original = series.matrix(store.read_week("tower_series", week), towers, "original").astype(np.float64)
     return Week(
+        **vars(read_counted(store, week, places)),
         settings=settings,
-        places=places,
-        centroids=cells_from(cells).centroids,
-        truncated=series.matrix(counted, towers["tower_id"], "truncated").astype(np.float64),
-        weighted=series.matrix(counted, towers["tower_id"], "weighted"),
-        sampled=series.vector(store.read_week("one_visit_histogram", week), towers["tower_id"], "users"),
-        visit_total=store.read_week("visit_total", week)["visits"].item(),
+        centroids=cells_from(store.read_public("cells")).centroids,
         truth=places.to_cells("towers") @ original,
         tower_totals=original.sum(axis=1),
     )

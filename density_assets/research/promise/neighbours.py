@@ -5,19 +5,15 @@ from visits to tables, so a bound that they do not keep shows.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from density_assets import series
 from density_assets.geography.cells_and_towers import Towers
 from density_assets.geography.places import Places
 from density_assets.geography.tables import antennas_table, towers_table
-from density_assets.schemes.scheme import Counts, Scheme
+from density_assets.research.counted_week import CountedWeek, read_counted
 from density_assets.settings import EngineSettings
 from resources.sql.engine import SqlEngine
 from resources.tables.store import Store
@@ -30,41 +26,18 @@ Visits = list[tuple[int, int]]  # (hour, position of the tower)
 People = Mapping[int, Visits]  # by user
 
 
-@dataclass(frozen=True)
-class Week:
-    """Everything that is counted about a week: per tower and hour, per tower, and in all."""
-
-    places: Places
-    truncated: NDArray[np.float64]
-    weighted: NDArray[np.int64]
-    sampled: NDArray[np.int64]
-    visit_total: int
-
-    def counts(self, scheme: Scheme) -> Counts:
-        """The confidential numbers as a scheme's doors would see them."""
-        here = self.weighted if scheme.places == "towers" else self.places.from_towers(scheme.places) @ self.truncated
-        return Counts(series=here, sampled=self.sampled, visit_total=self.visit_total)
-
-
-def counted(folder: Path, towers: Towers, places: Places, people: People, parameters: Mapping[str, int]) -> Week:
+def counted(folder: Path, towers: Towers, places: Places, people: People, parameters: Mapping[str, int]) -> CountedWeek:
     """The tables of a week of these people, as matrices.
 
     folder: a home of its own, empty. parameters: visits_per_user, visits_clamp and weight_l.
     """
-    store, sites = Store(folder, "town"), towers_table(antennas_table(towers))
-    store.write_public("towers", sites)
+    store = Store(folder, "town")
+    store.write_public("towers", towers_table(antennas_table(towers)))
     store.write_week("visits", MONDAY, _visits(people, towers))
     engine = SqlEngine(store, EngineSettings(threads=1))
     for name in MODELS:
         engine.materialise(name, MONDAY, {**parameters, **SALTS}, lambda _: None)
-    table, ids = store.read_week("tower_series", MONDAY), sites["tower_id"]
-    return Week(
-        places=places,
-        truncated=series.matrix(table, ids, "truncated").astype(np.float64),
-        weighted=series.matrix(table, ids, "weighted"),
-        sampled=series.vector(store.read_week("one_visit_histogram", MONDAY), ids, "users"),
-        visit_total=store.read_week("visit_total", MONDAY)["visits"].item(),
-    )
+    return read_counted(store, MONDAY, places)
 
 
 def _visits(people: People, towers: Towers) -> pl.DataFrame:

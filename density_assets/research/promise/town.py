@@ -19,7 +19,8 @@ from density_assets.geography.cover import minimum_cover
 from density_assets.geography.overlaps import overlaps
 from density_assets.geography.places import Places
 from density_assets.geography.voronoi import tower_cells
-from density_assets.research.promise.neighbours import People, Visits, Week, counted
+from density_assets.research.counted_week import CountedWeek
+from density_assets.research.promise.neighbours import People, Visits, counted
 
 SIDE, SQUARE = 4, 1_000  # squares per side, and metres per square
 TOWERS_COUNT = SIDE * SIDE
@@ -42,8 +43,8 @@ CANARIES: dict[str, Visits] = {
 class Neighbours:
     """The week without the newcomer, and the weeks with, by what the newcomer does."""
 
-    absent: Week
-    present: Mapping[str, Week]
+    absent: CountedWeek
+    present: Mapping[str, CountedWeek]
 
 
 def neighbours(folder: Path, crowd: int = CROWD, canaries: Mapping[str, Visits] = CANARIES) -> Neighbours:
@@ -53,7 +54,7 @@ def neighbours(folder: Path, crowd: int = CROWD, canaries: Mapping[str, Visits] 
     """
     (towers, places), people = town(), flat_crowd(crowd)
 
-    def week(name: str, newcomer: People) -> Week:
+    def week(name: str, newcomer: People) -> CountedWeek:
         return counted(folder / name.replace(" ", "_"), towers, places, {**people, **newcomer}, PARAMETERS)
 
     present = {name: week(name, {NEWCOMER: visits}) for name, visits in canaries.items()}
