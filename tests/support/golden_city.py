@@ -211,13 +211,12 @@ def study_names(settings_file: Path, home: Path, week: date) -> dict[str, Any]:
     The only function here that needs more of the project than its command line and its noise: when modules move, its
     imports move with them, and nothing else.
     """
-    from density_assets.studies.study import Source
-    from resources.stamps import stamp_values
-    from resources.store import Store
-
-    from density_assets import studies
+    from density_assets.research import studies
+    from density_assets.research.study import Source
     from density_assets.schemes import SCHEMES
     from density_assets.settings import load_settings
+    from resources.tables.stamps import stamp_values
+    from resources.tables.store import Store
 
     class NamedTables(Source):
         def fingerprint(self, asset: str) -> str:
