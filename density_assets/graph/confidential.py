@@ -139,8 +139,8 @@ def iris_series(
         "kind": column("`tower` or `cell`", "cover_graph.kind"),
         "id": column("identifier of the tower or cell", "cover_graph.id"),
         "hour": HOUR,
-        "original": column("visits before truncation", "tower_series.original", "overlaps.share"),
-        "truncated": column("visits kept by truncation", "tower_series.truncated", "overlaps.share"),
+        "original": column("visits before truncation", "tower_series.original", "overlaps.share", "cover_graph.id"),
+        "truncated": column("visits kept by truncation", "tower_series.truncated", "overlaps.share", "cover_graph.id"),
     },
 )
 def cover_series(

@@ -29,6 +29,7 @@ from density_assets.schemes.scheme import SERIES, TOTALS, WHERE, Counts, Scheme,
 from resources.measurements import Measurement
 
 PLACES = {"towers": "towers", "cells": "cells", "cover": "cover_graph"}  # the public list of each kind of place
+IDENTITY = ("cells", "towers")  # a release is one of this geography: its key holds their hash
 COUNTED = {  # the column that a door adds noise to, by table
     "tower_series": "weighted",
     "iris_series": "truncated",
@@ -77,13 +78,12 @@ def _series_columns(city: City) -> Columns:
 
 
 def _totals_deps(city: City) -> tuple[str, ...]:
-    reads = _reads(city, TOTALS)
-    return (*reads, *_lists(city.scheme, reads))
+    return (*_reads(city, TOTALS), *IDENTITY, *_lists(city.scheme, _reads(city, TOTALS)))
 
 
 def _series_deps(city: City) -> tuple[str, ...]:
-    reads = _reads(city, SERIES)
-    return (*reads, *(("clusters",) if city.scheme.clustered else ()), *_lists(city.scheme, reads))
+    clustered = ("clusters",) if city.scheme.clustered else ()
+    return (*_reads(city, SERIES), *clustered, *IDENTITY, *_lists(city.scheme, _reads(city, SERIES)))
 
 
 @asset(Zone.MECHANISM, _totals_columns, deps=_totals_deps, kinds=("opendp", "duckdb"))

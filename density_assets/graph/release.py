@@ -21,7 +21,7 @@ from density_assets.geography.tables import GEOGRAPHY, cells_from, place_ids, pl
 from density_assets.graph.assets import Context, asset
 from density_assets.graph.catalogue import Catalogue
 from density_assets.graph.columns import CALENDAR, SETTINGS, Columns, column
-from density_assets.graph.doors import PLACES, cluster_labels
+from density_assets.graph.doors import IDENTITY, PLACES, cluster_labels
 from density_assets.graph.step import Made, Step
 from density_assets.graph.zones import GROUPS
 from density_assets.privacy.charges import Budget, Row, charged_events
@@ -58,7 +58,7 @@ def _clusters_columns(city: City) -> Columns:
 def _clusters_deps(city: City) -> tuple[str, ...]:
     """A scheme that does not cluster looks at the list of its places only."""
     if not city.scheme.clustered:
-        return (PLACES[city.scheme.places],)
+        return (*IDENTITY, PLACES[city.scheme.places])
     return ("noisy_totals", *GEOGRAPHY[city.scheme.places])
 
 

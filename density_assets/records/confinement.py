@@ -10,7 +10,7 @@ from pathlib import Path
 from density_assets.errors import BadInput
 from density_assets.settings import Settings
 
-KEPT = ("confidential", "release", "dagster")  # folders of a city under the home
+KEPT = ("confidential", "release", "locks", "dagster")  # folders of a city under the home
 
 
 def refuse_kept(files: Iterable[Path], home: Path) -> None:

@@ -4,7 +4,7 @@ sqlglot reads each file once; from the parse come the tables it depends on, wher
 and whether parts computed for disjoint sets of users may be added up.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -96,13 +96,36 @@ def _origins(sql: str, reads: tuple[str, ...]) -> dict[str, tuple[tuple[str, str
     schema = {table: dict.fromkeys(PROVIDED.get(table) or model(table).columns, "int") for table in reads}
     nodes = lineage(None, sql, schema, dialect="duckdb")
     assert isinstance(nodes, dict)  # asked for all columns at once
-    return {column: tuple(sorted(set(_leaves(node)))) for column, node in nodes.items()}
+    parts = {cte.alias: cte.this for cte in sqlglot.parse_one(sql, dialect="duckdb").find_all(exp.CTE)}
+    rows = {(table, column) for table in reads for column in schema[table]}  # of ones that are added up
+    return {
+        column: tuple(sorted({*_leaves(node), *_counted_rows(node, parts, schema)} or rows))
+        for column, node in nodes.items()
+    }
 
 
 def _leaves(root: Node) -> Iterator[tuple[str, str]]:
     for node in root.walk():
         if isinstance(node.expression, exp.Table) and not node.downstream:
             yield node.expression.name, node.name.split(".")[-1].strip('"')
+
+
+def _counted_rows(
+    root: Node, parts: Mapping[str, exp.Expr], schema: Mapping[str, Mapping[str, str]]
+) -> Iterator[tuple[str, str]]:
+    """A number of rows comes from all that makes a row: from every column of the tables whose rows are counted."""
+    for node in root.walk():
+        if any(isinstance(count.this, exp.Star) for count in node.expression.find_all(exp.Count)):
+            yield from ((table, column) for table in _tables(node.source, parts) for column in schema[table])
+
+
+def _tables(query: exp.Expr, parts: Mapping[str, exp.Expr]) -> Iterator[str]:
+    """The tables that a query reads, also through parts that the file defines itself."""
+    for table in query.find_all(exp.Table):
+        if table.name in parts:
+            yield from _tables(parts[table.name], {name: part for name, part in parts.items() if name != table.name})
+        else:
+            yield table.name
 
 
 def _summed(name: str, select: exp.Select, keys: tuple[str, ...]) -> tuple[str, ...]:

@@ -10,16 +10,16 @@ import duckdb
 import pytest
 from dagster import AssetCheckEvaluation, AssetCheckSeverity
 from door import REQUEST
-from runs import WEEK, materialise, shown
+from runs import WEEK, materialise, opened, shown
 from town import make_town
 
-from density_assets.definitions import build_definitions, graph
-from density_assets.graph import audit
-from density_assets.graph.catalogue import catalogue, outcomes
+from density_assets import definitions
+from density_assets.graph import register as graph_register
+from density_assets.graph.catalogue import outcomes
+from density_assets.graph.checks.outcomes import check
 from density_assets.privacy.charges import Budget
 from density_assets.publication.register import register
 from density_assets.research.density.scheme_table import SCHEME_TABLE
-from density_assets.settings import load_settings
 from resources.ledger.ledger import Ledger
 
 PEOPLE = "simulated people of town"
@@ -82,7 +82,7 @@ def test_a_changed_file_is_found_and_shown(released, home):
     file.write_bytes(file.read_bytes() + b"\n")
     (release,) = found(home)
     assert release.verified is False
-    defs = build_definitions(load_settings(released[0].settings), home)
+    defs = definitions.build(opened(released[0].settings, home))
     with dg.DagsterInstance.ephemeral() as instance:
         result = defs.resolve_job_def("audit").execute_in_process(instance=instance)
     assert shown(result, "audit_page").metadata["problems"].value == 1
@@ -117,38 +117,45 @@ def test_charges_that_no_statement_names_are_listed(home):
     assert len(found(home)) == 1
 
 
-def test_outcomes_that_depend_on_real_records_are_withheld():
-    @dg.asset_check(asset="visits", description="No user is missing.")
-    def confidential() -> dg.AssetCheckResult: ...
+def test_outcomes_that_depend_on_real_records_are_withheld(town, tmp_path, monkeypatch):
+    @check("visits")
+    def confidential(step) -> dg.AssetCheckResult:
+        """No user is missing."""
 
-    @dg.asset_check(asset="noisy_series", description="Records are those it was drawn from.")
-    def door() -> dg.AssetCheckResult: ...
+    @check("noisy_series")
+    def door(step) -> dg.AssetCheckResult:
+        """Records are those it was drawn from."""
 
-    @dg.asset_check(asset="density", additional_deps=["iris_series"], description="Close to the truth.")
-    def compared() -> dg.AssetCheckResult: ...
+    @check("density", "iris_series")
+    def compared(step) -> dg.AssetCheckResult:
+        """Close to the truth."""
 
-    @dg.asset_check(asset="density", description="Counts are non-negative.")
-    def free() -> dg.AssetCheckResult: ...
+    @check("density")
+    def free(step) -> dg.AssetCheckResult:
+        """Counts are non-negative."""
 
-    @dg.asset_check(asset="epsilon_audit", description="No more than promised, on invented people.")
-    def invented() -> dg.AssetCheckResult: ...
+    @check("epsilon_audit")
+    def invented(step) -> dg.AssetCheckResult:
+        """No more than promised, on invented people."""
 
-    known = catalogue(graph(), [confidential, door, compared, free, invented])
+    monkeypatch.setattr(definitions, "CHECKS", [confidential, door, compared, free, invented])
+    known = definitions.catalogue(opened(town.settings, tmp_path), definitions.BLUEPRINTS)
     with dg.DagsterInstance.ephemeral() as instance:
-        for check in known.checks:
+        for listed in known.checks:
             instance.report_runless_asset_event(
                 AssetCheckEvaluation(
-                    asset_key=check.key.asset_key,
-                    check_name=check.key.name,
+                    asset_key=dg.AssetKey(listed.asset),
+                    check_name=listed.name,
                     passed=False,
                     metadata={"users": 12},
                     severity=AssetCheckSeverity.ERROR,
                 )
             )
-        real = {check.name: check.outcome for check in outcomes(known, instance, synthetic=False)}
-        nobody = {check.name: check.outcome for check in outcomes(known, instance, synthetic=True)}
+        real = {found.name: found.outcome for found in outcomes(known, instance, synthetic=False)}
+        nobody = {found.name: found.outcome for found in outcomes(known, instance, synthetic=True)}
     withheld = dict.fromkeys(("confidential", "door", "compared"), "withheld")
-    assert real == withheld | {"free": "failed", "invented": "failed"}
+    told = dict.fromkeys(("free", "invented", "nothing_passes_the_doors"), "failed")
+    assert real == withheld | told
     assert set(nobody.values()) == {"failed"}
 
 
@@ -156,12 +163,12 @@ def test_the_page_of_real_people_names_nothing_of_theirs(town, tmp_path, monkeyp
     """An audit that reads no table of the city is shown, weekly or not; one that reads a week of it is not."""
     own = replace(SCHEME_TABLE, name="epsilon_audit", weekly=True, tables=())
     of_the_week = replace(SCHEME_TABLE, name="membership_audit", weekly=True)
-    monkeypatch.setattr(audit, "STUDIES", {study.name: study for study in (own, of_the_week)})
+    monkeypatch.setattr(graph_register, "STUDIES", {study.name: study for study in (own, of_the_week)})
     for name, summary in {"epsilon_audit": "at least 0.12", "membership_audit/2007-09-10": "advantage 0.77"}.items():
         folder = tmp_path / "home/town/studies" / name
         folder.mkdir(parents=True)
         (folder / "summary.md").write_text(summary)
-    materialise(town.settings, tmp_path / "home")
+    materialise(town.settings, tmp_path / "home", sealed=False)
     page = (tmp_path / "home/town/release/audit.html").read_text()
     assert "subscribers" in page
     assert "at least 0.12" in page

@@ -9,24 +9,34 @@ from zoneinfo import ZoneInfo
 import dagster as dg
 import pytest
 from dagster._utils.schedules import cron_string_iterator
-from runs import WEEK, only
+from runs import WEEK, only, opened
 
-from density_assets.definitions import build_definitions
+from density_assets.city import City
+from density_assets.definitions import build
 from density_assets.errors import BadInput
 from density_assets.graph.automation import FOLLOWERS, weekly_schedule
-from density_assets.settings import Settings, load_settings
+from density_assets.graph.jobs import weekly_release
+from density_assets.graph.partitions import weekly_partitions
+from density_assets.settings import Settings
 
 PARIS = ZoneInfo("Europe/Paris")
 GEOGRAPHY = only("cells", "antennas", "towers")
-SIMULATED = Settings()
 
 
 def monday(year: int, month: int, day: int) -> datetime:
     return datetime(year, month, day, 6, tzinfo=PARIS)
 
 
-def week_started(moment: datetime, home: Path, settings: Settings = SIMULATED) -> str | None:
-    repository = build_definitions(settings, home).get_repository_def()
+def simulated(home: Path) -> City:
+    return City(Settings(), home)
+
+
+def schedule_of(city: City) -> dg.ScheduleDefinition:
+    return weekly_schedule(city, weekly_release(weekly_partitions(city)))
+
+
+def week_started(moment: datetime, city: City) -> str | None:
+    repository = build(city).get_repository_def()
     with dg.DagsterInstance.ephemeral() as instance:
         context = dg.build_schedule_context(instance, moment, repository_def=repository)
         tick = repository.get_schedule_def("every_monday").evaluate_tick(context)
@@ -38,8 +48,8 @@ def week_started(moment: datetime, home: Path, settings: Settings = SIMULATED) -
     return None
 
 
-def test_the_schedule_waits_for_a_person_to_turn_it_on():
-    assert weekly_schedule(SIMULATED).default_status is dg.DefaultScheduleStatus.STOPPED
+def test_the_schedule_waits_for_a_person_to_turn_it_on(tmp_path):
+    assert schedule_of(simulated(tmp_path)).default_status is dg.DefaultScheduleStatus.STOPPED
 
 
 @pytest.mark.parametrize(
@@ -50,32 +60,33 @@ def test_the_schedule_waits_for_a_person_to_turn_it_on():
     ],
 )
 def test_it_ticks_on_mondays_at_six_on_the_citys_clocks_also_when_they_change(change, hours, tmp_path):
-    schedule = weekly_schedule(SIMULATED)
+    city = simulated(tmp_path)
+    schedule = schedule_of(city)
     ticks = cron_string_iterator(change.timestamp() - 13 * 86400, schedule.cron_schedule, schedule.execution_timezone)
     found = [next(ticks) for _ in hours]
     assert [tick.astimezone(UTC).hour for tick in found] == hours
     assert {(tick.astimezone(PARIS).weekday(), tick.astimezone(PARIS).hour) for tick in found} == {(0, 6)}
     closed = [str(tick.astimezone(PARIS).date() - timedelta(days=7)) for tick in found]
-    assert [week_started(tick, tmp_path) for tick in found] == closed
+    assert [week_started(tick, city) for tick in found] == closed
 
 
 def test_before_the_first_week_has_ended_nothing_is_started(tmp_path):
-    assert week_started(monday(2007, 9, 10), tmp_path) is None
-    assert week_started(monday(2007, 9, 17), tmp_path) == "2007-09-10"
+    assert week_started(monday(2007, 9, 10), simulated(tmp_path)) is None
+    assert week_started(monday(2007, 9, 17), simulated(tmp_path)) == "2007-09-10"
 
 
 def test_a_week_whose_files_are_not_complete_is_left_to_the_sensor_or_a_person(town, tmp_path):
-    settings = load_settings(town.settings)
-    assert week_started(monday(2007, 9, 17), tmp_path, settings) == WEEK
+    city = opened(town.settings, tmp_path)
+    assert week_started(monday(2007, 9, 17), city) == WEEK
     (town.visits / "_SUCCESS").unlink()
-    assert week_started(monday(2007, 9, 17), tmp_path, settings) is None
+    assert week_started(monday(2007, 9, 17), city) is None
 
 
 # --- the sensor ---------------------------------------------------------------------------------------------
 
 
 def requested(town, home: Path, instance: dg.DagsterInstance) -> list[str]:
-    definitions = build_definitions(load_settings(town.settings), home)
+    definitions = build(opened(town.settings, home))
     sensor = definitions.resolve_sensor_def("complete_weeks")
     tick = sensor.evaluate_tick(dg.build_sensor_context(instance=instance, definitions=definitions))
     assert all(request.run_key == request.partition_key for request in tick.run_requests)
@@ -114,7 +125,7 @@ def test_the_sensor_never_opens_a_visit_file(town, tmp_path):
 
 def test_files_without_a_week_in_their_name_start_nothing_and_say_why(town, tmp_path):
     town.set("visits/{week}/*.csv", f"visits/{WEEK}/*.csv")
-    definitions = build_definitions(load_settings(town.settings), tmp_path)
+    definitions = build(opened(town.settings, tmp_path))
     sensor = definitions.resolve_sensor_def("complete_weeks")
     with dg.DagsterInstance.ephemeral() as instance:
         tick = sensor.evaluate_tick(dg.build_sensor_context(instance=instance, definitions=definitions))
@@ -124,7 +135,7 @@ def test_files_without_a_week_in_their_name_start_nothing_and_say_why(town, tmp_
 
 def test_a_synthetic_city_has_nothing_to_wait_for(town, tmp_path):
     town.set('visits = "visits/{week}/*.csv"', "users = 500")
-    assert not build_definitions(load_settings(town.settings), tmp_path).sensors
+    assert not build(opened(town.settings, tmp_path)).sensors
 
 
 # --- alerts ---------------------------------------------------------------------------------------------------
@@ -138,7 +149,7 @@ def alerts_of_failing(town, home: Path, monkeypatch, error: Exception) -> list[d
 
     monkeypatch.setattr("density_assets.graph.confidential.record_files", fail)
     town.set("[engine]", '[alerts]\nfile = "alerts.jsonl"\n\n[engine]')
-    definitions = build_definitions(load_settings(town.settings), home)
+    definitions = build(opened(town.settings, home))
     sensor = definitions.resolve_sensor_def("failure_alerts")
     with dg.DagsterInstance.ephemeral() as instance:
         result = definitions.resolve_job_def("weekly_release").execute_in_process(
@@ -179,14 +190,14 @@ def test_an_alert_does_not_quote_an_error_that_may_quote_a_record(town, tmp_path
 
 
 def test_only_cheap_released_assets_follow_by_themselves(town, tmp_path):
-    graph = build_definitions(load_settings(town.settings), tmp_path).resolve_asset_graph()
+    graph = build(opened(town.settings, tmp_path)).resolve_asset_graph()
     automated = {key for key in graph.get_all_asset_keys() if graph.get(key).automation_condition}
     assert automated == FOLLOWERS
     assert {graph.get(key).tags["zone"] for key in automated} == {"release"}
 
 
 def test_the_page_follows_its_week_and_only_its_week(town, tmp_path):
-    definitions = build_definitions(load_settings(town.settings), tmp_path)
+    definitions = build(opened(town.settings, tmp_path))
     with dg.DagsterInstance.ephemeral() as instance:
 
         def happens(*assets: str) -> None:

@@ -8,23 +8,23 @@ import dagster as dg
 import polars as pl
 import pytest
 from planting import planted
-from runs import MONDAY, WEEK, failures, materialise, only, ran, verdicts
+from runs import MONDAY, WEEK, failures, materialise, only, opened, ran, verdicts
 from town import make_town
 
-from density_assets import definitions
+from density_assets.city import City
+from density_assets.definitions import build
 from density_assets.graph import confidential, release
-from density_assets.graph.checks import all_checks
 from density_assets.graph.checks.outcomes import finding_answer
-from density_assets.graph.doors import release_request
-from density_assets.settings import Settings, load_settings
+from density_assets.graph.step import Reader, SecretStep
+from density_assets.privacy.zones import Zone
+from density_assets.settings import Settings
 from resources.ledger.ledger import Ledger
-from resources.tables.stamps import stamp_values
-from resources.tables.store import Store
 
 PUBLIC = ("cells", "antennas", "towers", "tower_cells", "overlaps", "cover_graph")
 COUNTED = ("visits", "truncated_visits", "tower_series", "visit_total", "one_visit_histogram")
 MAPPED = ("iris_series", "cover_series")
 DOORS = ("noisy_totals", "noisy_series")
+FILES = ("published_counts", "privacy_statement", "density_report")
 FAULTS = {
     "cap_is_kept",
     "every_visit_is_counted_once",
@@ -55,8 +55,8 @@ AUDITS = {"epsilon_within_promise", "membership_within_promise"}  # run with the
 
 
 def test_every_check_runs_with_the_week_and_tells_its_story(whole_week):
-    _, _, result = whole_week
-    specs = [spec for check in all_checks(definitions.graph()) for spec in check.check_specs]
+    town, home, result = whole_week
+    specs = [spec for check in build(opened(town.settings, home)).asset_checks for spec in check.check_specs]
     assert set(verdicts(result)) == {spec.name for spec in specs} - AUDITS
     assert len(verdicts(result)) == 17
     assert all(len(spec.description) > 30 for spec in specs)
@@ -160,14 +160,11 @@ def test_what_records_say_is_told_to_the_confidential_zone_and_changes_nothing_e
     assert told == [{"passed": True, "silent_hours": []}, {"passed": False, "silent_hours": [3 * 24 + 8]}]
 
 
-def test_a_synthetic_city_shows_what_was_found():
-    class Resources:
-        settings = Settings()
-
-    class Context:
-        resources = Resources()
-
-    answer = finding_answer(Context(), "tower_series", "week_is_complete", {"silent_hours": [80]}, good=False)
+def test_a_synthetic_city_shows_what_was_found(tmp_path):
+    city = City(Settings(), tmp_path)
+    read = Reader("week_is_complete", Zone.CONFIDENTIAL, {}, city.store, MONDAY)
+    step = SecretStep("week_is_complete", city.settings, read, whole=city)
+    answer = finding_answer(step, "tower_series", "week_is_complete", {"silent_hours": [80]}, good=False)
     assert not answer.passed
     assert answer.severity == dg.AssetCheckSeverity.WARN
     assert answer.metadata["silent_hours"].value == [80]
@@ -175,11 +172,10 @@ def test_a_synthetic_city_shows_what_was_found():
 
 @pytest.fixture
 def tampered(whole_week, tmp_path):
-    """The released week with other numbers in its database, and what comes after made of them."""
+    """The released week with other numbers in its tables, and what comes after made of them."""
     town, home = whole_week[0], copytree(whole_week[1], tmp_path / "home")
-    settings = load_settings(town.settings)
-    store = Store(home, "town", stamp_values(settings))
-    name = release_request(settings, store, WEEK).name
+    city = opened(town.settings, home)
+    store, name = city.store, city.release(MONDAY).name
 
     def tamper(table: str, week: date = MONDAY, **columns: pl.Expr) -> None:
         frame = store.read_release_week(table, MONDAY, name).with_columns(**columns)
@@ -192,7 +188,7 @@ def test_a_silent_hour_of_the_release_stops_its_statement_until_a_person_has_loo
     town, home, tamper = tampered
     before = (home / f"town/release/density_{WEEK}.csv").read_bytes()
     tamper("smoothed_series", visits=pl.when(pl.col("hour") == 36).then(0.0).otherwise(1e6), standard_error=pl.lit(1.0))
-    result = some(town, home, "density", "privacy_statement", "density_report")
+    result = some(town, home, "density", *FILES)
     found = verdicts(result)["no_hour_is_silent"]
     assert (found.passed, found.description) == (
         False,
@@ -200,14 +196,14 @@ def test_a_silent_hour_of_the_release_stops_its_statement_until_a_person_has_loo
     )
     assert ran(result) == {"density"}
     assert (home / f"town/release/density_{WEEK}.csv").read_bytes() == before  # nothing bad is handed out
-    assert ran(some(town, home, "privacy_statement", "density_report")) == {"privacy_statement", "density_report"}
+    assert ran(some(town, home, *FILES)) == set(FILES)
 
 
 @pytest.mark.parametrize(("visits", "passed"), [(0.0, False), (0.9, False), (2.0, True)])
 def test_visits_that_noise_may_have_made_are_a_warning(tampered, visits, passed):
     town, home, tamper = tampered
     tamper("smoothed_series", visits=pl.lit(visits), standard_error=pl.lit(1.0))
-    result = some(town, home, "density", "privacy_statement")
+    result = some(town, home, "density", "published_counts", "privacy_statement")
     found = verdicts(result)["visits_exceed_noise"]
     assert (found.passed, found.severity) == (passed, dg.AssetCheckSeverity.WARN)
     assert "privacy_statement" in ran(result)
@@ -217,17 +213,17 @@ def test_a_week_unlike_the_one_before_is_a_warning(tampered):
     town, home, tamper = tampered
     tamper("smoothed_series", visits=pl.lit(100.0), standard_error=pl.lit(1.0))
     tamper("density", date(2007, 9, 3), count=pl.lit(200, pl.Int64), standard_error=pl.lit(1.0))
-    result = some(town, home, "density", "privacy_statement")
+    result = some(town, home, "density", "published_counts", "privacy_statement")
     found = verdicts(result)["like_the_week_before"]
     assert not found.passed
     assert found.description == "visits changed by -50% and 0% of them moved since 2007-09-03"
-    assert ran(result) == {"density", "privacy_statement"}
+    assert ran(result) == {"density", "published_counts", "privacy_statement"}
 
 
 def test_files_that_disagree_stop_the_page(tampered, monkeypatch):
     town, home, _ = tampered
     monkeypatch.setattr(release, "geojson", lambda cells, counts: "{}")
-    result = some(town, home, "density", "privacy_statement", "density_report")
+    result = some(town, home, "density", *FILES, sealed=False)
     found = verdicts(result)["release_is_readable"]
     assert found.description == f"density_{WEEK}.geojson cannot be read: KeyError"
-    assert ran(result) == {"density", "privacy_statement"}
+    assert ran(result) == {"density", "published_counts", "privacy_statement"}

@@ -4,29 +4,29 @@ import dagster as dg
 import polars as pl
 import pytest
 
-from density_assets.definitions import build_definitions
+from density_assets import definitions
+from density_assets.city import City
 from density_assets.graph.checks.attack_tests import membership_within_promise
-from density_assets.graph.partitions import WEEKS
+from density_assets.graph.partitions import weekly_partitions
 from density_assets.research.promise.allowed import largest_auc
 from density_assets.settings import Settings
-from resources.tables.store import Store
 
 ALLOWED = largest_auc(0.3, 2e-6)
 
 
-def checked(store: Store, week: str, scores: list[float]) -> dg.AssetCheckEvaluation:
+def checked(city: City, week: str, scores: list[float]) -> dg.AssetCheckEvaluation:
     """The outcome of the check in a run of one week, on results as the audit leaves them."""
 
-    @dg.asset(name="membership_audit", partitions_def=WEEKS)
+    @dg.asset(name="membership_audit", partitions_def=weekly_partitions(city))
     def audit() -> None:
-        folder = store.folder / "studies" / "membership_audit" / week
+        folder = city.store.folder / "studies" / "membership_audit" / week
         folder.mkdir(parents=True)
         released = {"configured": [True] * len(scores), "auc": [0.4] * len(scores), "matched": scores}
         others = {"configured": [False] * 2, "auc": [1.0] * 2, "matched": [1.0] * 2}  # raw counts, another scheme
         pl.concat([pl.DataFrame(others), pl.DataFrame(released)]).write_parquet(folder / "results.parquet")
 
-    resources = {"settings": Settings(), "store": store}
-    result = dg.materialize([audit, membership_within_promise], partition_key=week, resources=resources)
+    check = membership_within_promise.build(definitions.catalogue(city, definitions.BLUEPRINTS))
+    result = dg.materialize([audit, check], partition_key=week, resources={"city": city})
     (evaluation,) = result.get_asset_check_evaluations()
     return evaluation
 
@@ -41,7 +41,7 @@ def checked(store: Store, week: str, scores: list[float]) -> dg.AssetCheckEvalua
     ],
 )
 def test_a_mean_above_what_the_promise_allows_warns_unless_chance_explains_it(tmp_path, scores, passes):
-    result = checked(Store(tmp_path, "embedded"), "2007-09-10", scores)
+    result = checked(City(Settings(), tmp_path), "2007-09-10", scores)
     assert result.passed == passes
     assert result.severity == dg.AssetCheckSeverity.WARN
     assert result.metadata["largest_auc"].value == pytest.approx(ALLOWED)
@@ -50,14 +50,14 @@ def test_a_mean_above_what_the_promise_allows_warns_unless_chance_explains_it(tm
 
 
 def test_each_week_is_judged_by_its_own_audit(tmp_path):
-    store = Store(tmp_path, "embedded")
-    above = checked(store, "2007-09-10", [ALLOWED + 0.01] * 2)
-    within = checked(store, "2007-09-17", [ALLOWED - 0.01] * 2)
+    city = City(Settings(), tmp_path)
+    above = checked(city, "2007-09-10", [ALLOWED + 0.01] * 2)
+    within = checked(city, "2007-09-17", [ALLOWED - 0.01] * 2)
     assert (above.passed, within.passed) == (False, True)
 
 
 def test_the_audit_and_its_check_are_part_of_the_graph_but_not_of_a_release(tmp_path):
-    defs = build_definitions(Settings(), tmp_path)
+    defs = definitions.build(City(Settings(), tmp_path))
     graph = defs.resolve_asset_graph()
     key = dg.AssetKey("membership_audit")
     assert key in graph.get_all_asset_keys()

@@ -44,7 +44,7 @@ def test_parquet_csv_geojson_and_database_hold_the_same_counts(released):
 
 def test_everything_published_can_be_read_by_others(released):
     _, folder = released
-    assert all(file.stat().st_mode & 0o044 == 0o044 for file in folder.iterdir())
+    assert all(file.stat().st_mode & 0o044 == 0o044 for file in folder.rglob("*"))
 
 
 def test_the_statement_says_what_was_promised_and_paid(released):

@@ -13,7 +13,8 @@ from resources.ledger.ledger import Ledger
 PUBLIC = ("cells", "antennas", "towers", "tower_cells", "overlaps", "cover_graph")
 RELEASE = (
     *("visits", "truncated_visits", "tower_series", "visit_total"),
-    *("noisy_totals", "clusters", "noisy_series", "smoothed_series", "density", "privacy_statement"),
+    *("noisy_totals", "clusters", "noisy_series", "smoothed_series", "density"),
+    *("published_counts", "privacy_statement", "release_database"),
 )
 CORRECTED = "".join(f"u{i},2007-09-10 08:00:00,A\n" for i in range(1000))
 

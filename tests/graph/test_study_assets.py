@@ -5,26 +5,30 @@ from dataclasses import replace
 import dagster as dg
 import polars as pl
 
-from density_assets.definitions import defs
+from density_assets import definitions
+from density_assets.city import City
 from density_assets.graph.checks.attack_tests import epsilon_within_promise
 from density_assets.graph.research import study_asset
+from density_assets.graph.step import Reader, SecretStep
+from density_assets.privacy.zones import Zone
 from density_assets.research.density.scheme_table import SCHEME_TABLE
 from density_assets.research.studies import STUDIES
 from density_assets.settings import Settings
-from resources.tables.store import Store
 
 
-def named_and_grouped(**changes) -> tuple[str, str | None]:
-    (spec,) = study_asset(replace(SCHEME_TABLE, name="question", **changes)).specs
+def named_and_grouped(city: City, **changes) -> tuple[str, str | None]:
+    (spec,) = study_asset(replace(SCHEME_TABLE, name="question", **changes), city).specs
     return spec.key.to_user_string(), spec.group_name
 
 
-def test_an_audit_is_named_for_itself_and_shown_apart():
-    assert named_and_grouped() == ("study_question", "6_studies")
-    assert named_and_grouped(kind="audit") == ("question", "7_audits")
+def test_an_audit_is_named_for_itself_and_shown_apart(tmp_path):
+    city = City(Settings(), tmp_path)
+    assert named_and_grouped(city) == ("study_question", "6_studies")
+    assert named_and_grouped(city, kind="audit") == ("question", "7_audits")
 
 
-def test_releasing_a_week_runs_no_study_and_no_audit():
+def test_releasing_a_week_runs_no_study_and_no_audit(tmp_path):
+    defs = definitions.build(City(Settings(), tmp_path))
     run = {node.name for node in defs.resolve_job_def("weekly_release").graph.nodes}  # assets and checks
     assert {"density", "ledger_ledger_is_whole"} <= run
     assert not [name for name in run if name.startswith(tuple(study.asset_name for study in STUDIES.values()))]
@@ -32,13 +36,13 @@ def test_releasing_a_week_runs_no_study_and_no_audit():
 
 def checked(tmp_path, **bounds) -> dg.AssetCheckResult:
     """The outcome of the check on results as the audit leaves them."""
-    settings, store = Settings(), Store(tmp_path, "embedded")
-    folder = store.folder / "studies" / "epsilon_audit"
+    city = City(Settings(), tmp_path)
+    folder = city.store.folder / "studies" / "epsilon_audit"
     folder.mkdir(parents=True)
     found = {"calibration": "sound", "epsilon": 1.0, "scheme": "gpa", "canary": "spread", "runs": 100}
     pl.DataFrame([found | bounds]).write_parquet(folder / "results.parquet")
-    context = dg.build_asset_check_context(resources={"settings": settings, "store": store})
-    return epsilon_within_promise(context)
+    read = Reader("epsilon_within_promise", Zone.EVALUATION, {}, city.store)
+    return epsilon_within_promise.function(SecretStep("epsilon_within_promise", city.settings, read, whole=city))
 
 
 def test_the_audits_check_passes_within_the_promise_and_fails_beyond(tmp_path):
@@ -49,5 +53,6 @@ def test_the_audits_check_passes_within_the_promise_and_fails_beyond(tmp_path):
     assert "gpa promises epsilon 1 and gives at least 1.01" in broken.description
 
 
-def test_the_check_belongs_to_the_audit():
-    assert epsilon_within_promise.check_key.asset_key == dg.AssetKey("epsilon_audit")
+def test_the_check_belongs_to_the_audit(tmp_path):
+    graph = definitions.build(City(Settings(), tmp_path)).resolve_asset_graph()
+    assert dg.AssetCheckKey(dg.AssetKey("epsilon_audit"), "epsilon_within_promise") in graph.asset_check_keys

@@ -5,13 +5,14 @@ import numpy as np
 from density_assets.privacy.charges import Budget
 from density_assets.privacy.events import Gaussian
 from density_assets.privacy.noise import OpenDpNoise
+from density_assets.privacy.release import Release
 from resources.ledger.ledger import Ledger
-from resources.measurements import Measurements, ReleaseRequest
+from resources.measurements import Measurements
 from resources.tables.store import Store
 
 ZEROS = np.zeros(50)
 EVENT = Gaussian("series", 17.0, 1.0)
-REQUEST = ReleaseRequest(
+REQUEST = Release(
     population="subscribers",
     city="town",
     geography="abc",

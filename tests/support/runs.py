@@ -5,15 +5,27 @@ from pathlib import Path
 
 import dagster as dg
 
-from density_assets.definitions import build_definitions
+from density_assets.city import City
+from density_assets.definitions import build
 from density_assets.settings import load_settings
 
 WEEK = "2007-09-10"
 MONDAY = date(2007, 9, 10)
 
 
-def materialise(settings_file: Path, home: Path, week: str = WEEK, **options) -> dg.ExecuteInProcessResult:
-    defs = build_definitions(load_settings(settings_file), home)
+def opened(settings_file: Path, home: Path, *, sealed: bool = True) -> City:
+    """The city that a settings file describes."""
+    return City(load_settings(settings_file), home, sealed=sealed)
+
+
+def materialise(
+    settings_file: Path, home: Path, week: str = WEEK, *, sealed: bool = True, **options
+) -> dg.ExecuteInProcessResult:
+    """Run a week.
+
+    sealed: whether released steps run in a process of their own, which nothing that is changed in this one reaches.
+    """
+    defs = build(opened(settings_file, home, sealed=sealed))
     with dg.DagsterInstance.ephemeral() as instance:
         job = defs.resolve_job_def("weekly_release")
         return job.execute_in_process(instance=instance, partition_key=week, **options)

@@ -9,18 +9,19 @@ import pytest
 from density_assets.publication.attack_tests import Audit
 from density_assets.publication.pages.audit_page import AuditData, Checked, audit_html, audit_markdown
 from density_assets.publication.pages.lineage import Node
-from density_assets.publication.register import Release
+from density_assets.publication.register import Entry
 from density_assets.publication.spending import Spending
 
 HOSTILE = "</style><script>alert(1)</script><img src=x onerror=alert(1)>'\"&{{ data }}{% raise %}"
 
 
 @pytest.fixture
-def release(tmp_path) -> Release:
+def release(tmp_path) -> Entry:
     statement = tmp_path / "privacy_statement_2007-09-10.json"
     statement.write_text("{}")
     (tmp_path / "report_2007-09-10.html").write_text("page")
-    return Release(
+    return Entry(
+        population="subscribers",
         city="town",
         week="2007-09-10",
         revision=1,

@@ -3,9 +3,11 @@
 import re
 from itertools import pairwise
 
+from density_assets.city import City
 from density_assets.definitions import graph
-from density_assets.graph.catalogue import catalogue
+from density_assets.graph.zones import STUDY_GROUPS
 from density_assets.publication.pages.lineage import ZONES, Node, depths, lineage_svg
+from density_assets.settings import load_settings
 
 SMALL = (
     Node("cells", "public"),
@@ -53,9 +55,16 @@ def test_a_leak_is_an_edge_across_the_doors():
     assert crossings(lineage_svg(leaking)) == [("visits", "page")]
 
 
-def test_our_graph_is_drawn_whole_without_studies_and_nothing_crosses():
-    nodes = catalogue(graph(), []).nodes
+def test_our_graph_is_drawn_whole_without_studies_and_nothing_crosses(tmp_path):
+    assets, known = graph(City(load_settings(None), tmp_path))
+    nodes = known.nodes
     svg = lineage_svg(nodes)
+    reads = {
+        asset.key.to_user_string(): {key.to_user_string() for key in asset.asset_deps[asset.key]}
+        for asset in assets
+        if asset.group_names_by_key[asset.key] not in STUDY_GROUPS.values()
+    }
+    assert {node.name: set(node.reads) for node in nodes} == reads
     assert len(nodes) > 20
     assert not [node.name for node in nodes if node.name.startswith("study_") or node.name == "epsilon_audit"]
     assert {node.zone for node in nodes} == set(ZONES)
@@ -63,8 +72,8 @@ def test_our_graph_is_drawn_whole_without_studies_and_nothing_crosses():
     assert crossings(svg) == []
 
 
-def test_boxes_do_not_overlap():
-    svg = lineage_svg(catalogue(graph(), []).nodes)
+def test_boxes_do_not_overlap(tmp_path):
+    svg = lineage_svg(graph(City(load_settings(None), tmp_path))[1].nodes)
     boxes = re.findall(r'<rect x="([\d.]+)" y="([\d.]+)" width="(\d+)" height="(\d+)" rx', svg)
     corners = sorted((float(x), float(y), float(h)) for x, y, _, h in boxes)
     assert all(x1 > x0 or y1 >= y0 + h for (x0, y0, h), (x1, y1, _) in pairwise(corners))

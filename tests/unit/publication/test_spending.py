@@ -12,7 +12,17 @@ EVENT = Gaussian("series", 17.0, 1.0)
 
 
 def row(number: int, week: str, population: str = "subscribers") -> Row:
-    charge = Charge(population, "town", week, 1, "noisy_series", f"m{number}", 0.3, 2e-6, (EVENT,))
+    charge = Charge(
+        population=population,
+        city="town",
+        week=week,
+        revision=1,
+        epsilon=0.3,
+        delta=2e-6,
+        door="noisy_series",
+        measurement=f"m{number}",
+        events=(EVENT,),
+    )
     return Row(number, "2026-01-01T00:00:00+00:00", charge, f"h{number}", drawn=True)
 
 

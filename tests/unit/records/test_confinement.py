@@ -2,6 +2,8 @@
 
 import pytest
 
+from density_assets.city import City
+from density_assets.definitions import build
 from density_assets.errors import BadInput
 from density_assets.records.confinement import named_files, refuse_kept
 from density_assets.records.event_files import is_complete, record_files
@@ -19,10 +21,20 @@ def test_own_files_may_lie_beside_the_cities_of_the_home_and_be_links(tmp_path):
     refuse_kept([mine, tmp_path / "link.csv", tmp_path / "elsewhere.csv"], home)
 
 
-@pytest.mark.parametrize("kept", ["town/confidential/secret", "town/release/release.duckdb", "ledger.sqlite"])
+@pytest.mark.parametrize(
+    "kept",
+    [
+        "town/confidential/secret",
+        "town/release/release.duckdb",
+        "town/release/tables/cells.parquet",
+        "town/locks/release.lock",
+        "ledger.sqlite",
+    ],
+)
 def test_what_is_kept_is_no_input_however_it_is_named(tmp_path, kept):
     home = tmp_path / "home"
     Store(home, "town")
+    (home / kept).parent.mkdir(parents=True, exist_ok=True)
     (home / kept).touch()
     (tmp_path / "cells.gpkg").symlink_to(home / kept)
     for name in (home / kept, tmp_path / "cells.gpkg", home / "town" / ".." / kept):
@@ -31,8 +43,6 @@ def test_what_is_kept_is_no_input_however_it_is_named(tmp_path, kept):
 
 
 def test_public_lists_are_looked_at_before_anything_loads(town, tmp_path):
-    from density_assets.definitions import build_definitions
-
     settings = load_settings(town.settings)
     assert [file.name for file in named_files(settings)] == ["cells.geojson", "towers.csv"]
     home = tmp_path / "home"
@@ -40,15 +50,13 @@ def test_public_lists_are_looked_at_before_anything_loads(town, tmp_path):
     (town.folder / "towers.csv").replace(secret)
     (town.folder / "towers.csv").symlink_to(secret)
     with pytest.raises(BadInput, match=r"towers.csv is .*confidential/visits.csv"):
-        build_definitions(settings, home)
+        build(City(settings, home))
 
 
 def test_alerts_are_not_written_over_what_is_kept(town, tmp_path):
-    from density_assets.definitions import build_definitions
-
     town.set("[engine]", f'[alerts]\nfile = "{tmp_path}/home/ledger.sqlite"\n[engine]')
     with pytest.raises(BadInput, match=r"must not be what this software keeps, ledger\.sqlite"):
-        build_definitions(load_settings(town.settings), tmp_path / "home")
+        build(City(load_settings(town.settings), tmp_path / "home"))
     town.set(f"{tmp_path}/home/ledger.sqlite", "../alerts.jsonl")
     with pytest.raises(BadInput, match=r"alerts.file: paths must not climb"):
         load_settings(town.settings)

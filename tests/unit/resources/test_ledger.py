@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 
 from density_assets.privacy.accounting import rdp_bound
-from density_assets.privacy.charges import Budget, BudgetRefused, Charge
+from density_assets.privacy.charges import Budget, BudgetRefused
 from density_assets.privacy.events import Gaussian
+from density_assets.privacy.release import Charge
 from resources.ledger.ledger import Ledger, LedgerError
 
 BUDGET = Budget(3.0, 1e-5)
@@ -18,7 +19,17 @@ NONE = frozenset()
 
 
 def charge(week="2007-09-10", door="noisy_series", **changed) -> Charge:
-    base = Charge("subscribers", "paris", week, 1, door, f"{week}-{door}", 0.3, 2e-6, (EVENT,))
+    base = Charge(
+        population="subscribers",
+        city="paris",
+        week=week,
+        revision=1,
+        epsilon=0.3,
+        delta=2e-6,
+        door=door,
+        measurement="",
+        events=(EVENT,),
+    )
     made = replace(base, **changed)
     return replace(made, measurement=f"{made.population} {made.city} {made.week} {made.door}")
 
@@ -218,12 +229,14 @@ def test_many_processes_charge_one_chain(ledger, tmp_path):
     code = """
 import sys; from pathlib import Path
 from density_assets.privacy.events import Gaussian
-from density_assets.privacy.charges import Budget, Charge
+from density_assets.privacy.charges import Budget
+from density_assets.privacy.release import Charge
 from resources.ledger.ledger import Ledger
 ledger = Ledger(Path(sys.argv[1]))
 for i in range(10):
     week = f"2007-{sys.argv[2]}-{i}"
-    charge = Charge("p", "c", week, 1, "d", week, 0.3, 2e-6, (Gaussian("q", 100.0, 1.0),))
+    charge = Charge(population="p", city="c", week=week, revision=1, epsilon=0.3, delta=2e-6, door="d",
+                    measurement=week, events=(Gaussian("q", 100.0, 1.0),))
     ledger.reserve([charge], Budget(3, 1e-5), frozenset())
     ledger.begin_draw(week, charge.events)
 """
