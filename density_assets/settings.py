@@ -97,8 +97,8 @@ class CitySettings(_Table):
     @model_validator(mode="after")
     def _own_data_is_whole(self) -> Self:
         if self.embedded:
-            mine = {"cell_id", "towers", "tower_id", "tower_x", "tower_y", "tower_crs", "visits"}
-            if given := sorted(mine & self.model_fields_set):
+            own_keys = {"cell_id", "towers", "tower_id", "tower_x", "tower_y", "tower_crs", "visits"}
+            if given := sorted(own_keys & self.model_fields_set):
                 raise ValueError(f"{', '.join(given)} describe own data, which needs cells as well")
             return self
         for key in ("cell_id", "towers"):

@@ -50,13 +50,13 @@ def weekly_schedule(city: City, job: UnresolvedAssetJobDefinition) -> dg.Schedul
 
 def sensors(city: City, job: UnresolvedAssetJobDefinition) -> list[dg.SensorDefinition]:
     """Those that make sense for a city: real records become complete, simulated ones always are."""
-    wanted = []
+    useful = []
     if city.settings.city.visits is not None:
-        wanted.append(_complete_weeks(city, job, city.settings.city.visits))
+        useful.append(_complete_weeks(city, job, city.settings.city.visits))
     if city.settings.alerts.wanted:
         undelivered = city.home / city.name / "dagster" / "undelivered_alerts.jsonl"
-        wanted.append(_failure_alerts(city.settings, undelivered))
-    return wanted
+        useful.append(_failure_alerts(city.settings, undelivered))
+    return useful
 
 
 def following(assets: list[dg.AssetsDefinition]) -> list[dg.AssetsDefinition]:
@@ -134,10 +134,10 @@ def _failure_alerts(settings: Settings, undelivered: Path) -> dg.SensorDefinitio
 
 def failures(context: dg.RunFailureSensorContext) -> list[tuple[str | None, str]]:
     """Each failed step and what may be said of its error; of a run that died, that it did."""
-    found: list[tuple[str | None, str]] = []
+    failed_steps: list[tuple[str | None, str]] = []
     for event in context.get_step_failure_events():
         error = event.step_failure_data.error
         cause = error.cause if error and error.cause else error
         text = quotable(cause.cls_name, cause.message) if cause else "failed: see the page of the run"
-        found.append((event.step_key, text))
-    return found or [(None, "the run ended before its steps did: see the page of the run, then start it again")]
+        failed_steps.append((event.step_key, text))
+    return failed_steps or [(None, "the run ended before its steps did: see the page of the run, then start it again")]

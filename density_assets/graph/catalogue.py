@@ -48,8 +48,8 @@ def outcomes(known: Catalogue, instance: dg.DagsterInstance, *, synthetic: bool)
 def _newest(check: KnownCheck, instance: dg.DagsterInstance) -> Checked:
     key = dg.AssetCheckKey(dg.AssetKey(check.asset), check.name)
     history = instance.event_log_storage.get_asset_check_execution_history(key, limit=1, status=ENDED)
-    if not (history and (found := history[0].evaluation)):
+    if not (history and (outcome := history[0].evaluation)):
         return Checked(check.asset, check.name, check.about, "not run")
-    bad = "warned" if found.severity is dg.AssetCheckSeverity.WARN else "failed"
+    bad = "warned" if outcome.severity is dg.AssetCheckSeverity.WARN else "failed"
     at = datetime.fromtimestamp(history[0].create_timestamp, UTC).date().isoformat()
-    return Checked(check.asset, check.name, check.about, "passed" if found.passed else bad, at)
+    return Checked(check.asset, check.name, check.about, "passed" if outcome.passed else bad, at)

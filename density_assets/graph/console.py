@@ -26,9 +26,9 @@ class _StepLines(logging.Handler):
         elif kind == "STEP_SUCCESS":
             say(f"  ✓ {step:<22} {time.monotonic() - self._started[step]:6.1f} s\n")
         elif event is not None and kind == "ASSET_CHECK_EVALUATION":
-            found = event.asset_check_evaluation_data
-            if not found.passed:
-                say(f"  ! {found.asset_key.to_user_string()}: {found.check_name}: {found.description}\n")
+            outcome = event.asset_check_evaluation_data
+            if not outcome.passed:
+                say(f"  ! {outcome.asset_key.to_user_string()}: {outcome.check_name}: {outcome.description}\n")
         elif kind == "STEP_FAILURE":
             say(f"  ✗ {step}\n")
         elif event is None and record.levelno >= logging.INFO and not message.startswith("Dependencies for step"):

@@ -189,8 +189,8 @@ def audit_page(
     write_durably(file, audit_html(data).encode())
     table = pl.DataFrame([_release_record(release) for release in data.releases], schema=RELEASES)
     pictures = {"spending": spending_svg(data.years, data.budget_epsilon).encode()} if data.years else {}
-    found = {"page": dg.MetadataValue.path(str(file)), "summary": dg.MetadataValue.md(audit_markdown(data))}
-    return Made(table, pictures, {**found, "problems": data.problems})
+    shown = {"page": dg.MetadataValue.path(str(file)), "summary": dg.MetadataValue.md(audit_markdown(data))}
+    return Made(table, pictures, {**shown, "problems": data.problems})
 
 
 def _audits_of_nobody(synthetic: bool) -> list[str]:

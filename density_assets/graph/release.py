@@ -162,8 +162,8 @@ def published_counts(step: Step, density: pl.DataFrame, cells: pl.DataFrame) -> 
     )
     for file, content in zip(files, contents, strict=True):
         write_durably(file, content)
-    found = digests(files)
-    return Made(pl.DataFrame({"file": list(found), "sha256": list(found.values())}))
+    by_file = digests(files)
+    return Made(pl.DataFrame({"file": list(by_file), "sha256": list(by_file.values())}))
 
 
 def _books(city: City, context: Context, catalogue: Catalogue) -> dict[str, Any]:

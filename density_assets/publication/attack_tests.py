@@ -31,5 +31,5 @@ def audits(studies: Path, allowed: Iterable[str]) -> list[Audit]:
 
 def _summary(folder: Path) -> str | None:
     """Of an audit that is run for weeks, the newest."""
-    found = [*folder.glob("summary.md"), *sorted(folder.glob("*/summary.md"))]
-    return found[-1].read_text(encoding="utf-8") if found else None
+    summaries = [*folder.glob("summary.md"), *sorted(folder.glob("*/summary.md"))]
+    return summaries[-1].read_text(encoding="utf-8") if summaries else None

@@ -106,8 +106,8 @@ def dictionary(city: str, timezone: str, clock: WeekClock) -> str:
 
 def digests(files: list[Path]) -> dict[str, str]:
     """SHA-256 of each file, by name."""
-    found: dict[str, Any] = {}
+    by_name: dict[str, Any] = {}
     for file in files:
         with file.open("rb") as handle:
-            found[file.name] = hashlib.file_digest(handle, "sha256").hexdigest()
-    return found
+            by_name[file.name] = hashlib.file_digest(handle, "sha256").hexdigest()
+    return by_name

@@ -53,17 +53,17 @@ def register(rows: Sequence[Row], population: str, home: Path, city: str) -> lis
     home: the folder under which each city keeps its releases.
     city: a city whose statements are looked at even if the ledger does not know it.
     """
-    mine = {row.hash: row for row in rows if row.charge.population == population}
-    others = {row.hash for row in rows} - mine.keys()
-    found = []
-    for name in sorted({city, *(row.charge.city for row in mine.values())}):
+    charges = {row.hash: row for row in rows if row.charge.population == population}
+    others = {row.hash for row in rows} - charges.keys()
+    entries = []
+    for name in sorted({city, *(row.charge.city for row in charges.values())}):
         for file in sorted((home / name / "release").glob("privacy_statement_*.json")):
-            release = _stated(file, population, name, mine)
+            release = _stated(file, population, name, charges)
             if not others.intersection(release.charges.values()):
-                found.append(release)
-    named = {charge for release in found for charge in release.charges.values()}
-    found += _unstated([row for row in mine.values() if row.hash not in named])
-    return sorted(found, key=lambda release: (release.week, release.city, release.revision, release.at))
+                entries.append(release)
+    named = {charge for release in entries for charge in release.charges.values()}
+    entries += _unstated([row for row in charges.values() if row.hash not in named])
+    return sorted(entries, key=lambda release: (release.week, release.city, release.revision, release.at))
 
 
 def _stated(file: Path, population: str, city: str, ledger: Mapping[str, Row]) -> Entry:

@@ -22,8 +22,8 @@ def spending(rows: Sequence[Row], population: str, delta: float) -> list[Spendin
 
     A charge counts for the week it releases, whenever it was made, so the order of releases does not matter.
     """
-    mine = [row.charge for row in rows if row.charge.population == population]
-    return [_year(mine, year, delta) for year in sorted({charge.week[:4] for charge in mine})]
+    charges = [row.charge for row in rows if row.charge.population == population]
+    return [_year(charges, year, delta) for year in sorted({charge.week[:4] for charge in charges})]
 
 
 def _year(charges: Sequence[Charge], year: str, delta: float) -> Spending:

@@ -36,10 +36,10 @@ def stated_measurements(statement: Path) -> frozenset[str]:
 def _statement_file(path: Path) -> Path:
     if path.is_file():
         return path
-    found = sorted(path.glob("privacy_statement_*.json"))
-    if len(found) != 1:
-        raise BadInput(f"name one privacy statement: {path} holds {len(found)}")
-    return found[0]
+    statements = sorted(path.glob("privacy_statement_*.json"))
+    if len(statements) != 1:
+        raise BadInput(f"name one privacy statement: {path} holds {len(statements)}")
+    return statements[0]
 
 
 def _files_match(folder: Path, said: dict[str, Any]) -> Iterator[tuple[bool, str]]:

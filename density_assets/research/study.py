@@ -166,17 +166,17 @@ def run(study: Study[Inputs], inputs: Inputs, book: Path, repetitions: int, repo
 
     book: where finished repetitions are kept.
     """
-    kept = dict(_kept(book))
-    wanted = [(point, seed) for seed in range(repetitions) for point in study.grid]
-    todo = [task for task in wanted if _key(*task) not in kept]
+    finished = dict(_kept(book))
+    tasks = [(point, seed) for seed in range(repetitions) for point in study.grid]
+    todo = [task for task in tasks if _key(*task) not in finished]
     with book.open("a", encoding="utf-8") as file:
         file.write("\n")  # closes a line that a crash may have cut short
         for number, (key, rows) in enumerate(_worked(study, inputs, todo), start=1):
-            kept[key] = rows
+            finished[key] = rows
             file.write(json.dumps([key, rows]) + "\n")
             file.flush()
-            report(_progress(study.name, number + len(wanted) - len(todo), len(wanted)))
-    rows = [{**point, "seed": seed, **row} for point, seed in wanted for row in kept[_key(point, seed)]]
+            report(_progress(study.name, number + len(tasks) - len(todo), len(tasks)))
+    rows = [{**point, "seed": seed, **row} for point, seed in tasks for row in finished[_key(point, seed)]]
     return pl.DataFrame(rows, infer_schema_length=None)
 
 

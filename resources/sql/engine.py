@@ -60,47 +60,47 @@ class SqlEngine:
 
     def materialise(self, name: str, week: date, parameters: dict[str, Any], report: Report) -> None:
         """Replace a week of the table that a model describes."""
-        wanted = model(name)
+        query = model(name)
         with self.connect() as connection, self._store.writing_week(name, week) as writer:
-            self._offer_small_tables(connection, wanted, week)
-            parts = self._parts(connection, wanted, week, parameters, report)
-            for rows in [_added_up(wanted, parts)] if wanted.summed else parts:
+            self._offer_small_tables(connection, query, week)
+            parts = self._parts(connection, query, week, parameters, report)
+            for rows in [_added_up(query, parts)] if query.summed else parts:
                 writer.write(rows)
 
     def counted(
         self, name: str, week: date, parameters: dict[str, Any], report: Report, by: tuple[str, ...] = ()
     ) -> pl.DataFrame:
         """What a model would say, without storing it: its sums, or the number of its rows `by` some columns."""
-        wanted = model(name)
+        query = model(name)
         with self.connect() as connection:
-            self._offer_small_tables(connection, wanted, week)
-            parts = self._parts(connection, wanted, week, parameters, report)
-            if wanted.summed:
-                return pl.DataFrame(_added_up(wanted, parts))
+            self._offer_small_tables(connection, query, week)
+            parts = self._parts(connection, query, week, parameters, report)
+            if query.summed:
+                return pl.DataFrame(_added_up(query, parts))
             counts = [pl.DataFrame(part.select(by)).group_by(by).len("rows") for part in parts]
         return pl.concat(counts).group_by(by).agg(pl.col("rows").sum()).sort(by)
 
     def _parts(
         self,
         connection: duckdb.DuckDBPyConnection,
-        wanted: Model,
+        query: Model,
         week: date,
         parameters: dict[str, Any],
         report: Report,
     ) -> Iterator[pa.Table]:
-        big = [table for table in wanted.reads if table in PER_USER]
+        big = [table for table in query.reads if table in PER_USER]
         ranges = buckets(self._store.current_week("visits", week), self.rows_per_bucket)
         for done, (above, upto) in enumerate(ranges, start=1):
             for table in big:
                 key = ColumnExpression("user_key")
-                mine = (key > ConstantExpression(above)) & (key <= ConstantExpression(upto))
+                in_bucket = (key > ConstantExpression(above)) & (key <= ConstantExpression(upto))
                 file = str(self._store.current_week(table, week))
-                connection.read_parquet(file).filter(mine).create_view(table, replace=True)
-            yield _run(connection, wanted, parameters)
-            report(f"{wanted.name}: {done / len(ranges):.0%}")
+                connection.read_parquet(file).filter(in_bucket).create_view(table, replace=True)
+            yield _run(connection, query, parameters)
+            report(f"{query.name}: {done / len(ranges):.0%}")
 
-    def _offer_small_tables(self, connection: duckdb.DuckDBPyConnection, wanted: Model, week: date) -> None:
-        for table in wanted.reads:
+    def _offer_small_tables(self, connection: duckdb.DuckDBPyConnection, query: Model, week: date) -> None:
+        for table in query.reads:
             if table == "hours":
                 connection.register(table, pa.table({"hour": pa.array(range(HOURS), pa.int64())}))
             elif table not in PER_USER:
@@ -123,28 +123,28 @@ def buckets(file: Path, rows_per_bucket: int) -> list[tuple[int, int]]:
     return list(pairwise(edges))
 
 
-def _run(connection: duckdb.DuckDBPyConnection, wanted: Model, parameters: dict[str, Any]) -> pa.Table:
+def _run(connection: duckdb.DuckDBPyConnection, query: Model, parameters: dict[str, Any]) -> pa.Table:
     try:
-        return connection.sql(wanted.sql, params=used(wanted, parameters)).to_arrow_table()
+        return connection.sql(query.sql, params=used(query, parameters)).to_arrow_table()
     except (duckdb.OutOfMemoryException, duckdb.IOException, duckdb.InterruptException):
         raise  # these speak of the machine
     except duckdb.Error as error:
         # Its message and its cause may quote a record, and everybody who opens the UI reads errors.
-        raise RuntimeError(f"{wanted.name}.sql must run on every record, it gave {type(error).__name__}") from None
+        raise RuntimeError(f"{query.name}.sql must run on every record, it gave {type(error).__name__}") from None
 
 
-def used(wanted: Model, parameters: dict[str, Any]) -> dict[str, Any]:
+def used(query: Model, parameters: dict[str, Any]) -> dict[str, Any]:
     """The parameters that a model asks for."""
-    return {name: value for name, value in parameters.items() if f"${name}" in wanted.sql}
+    return {name: value for name, value in parameters.items() if f"${name}" in query.sql}
 
 
-def _added_up(wanted: Model, parts: Iterator[pa.Table]) -> pa.Table:
+def _added_up(query: Model, parts: Iterator[pa.Table]) -> pa.Table:
     """Sums over disjoint sets of users are sums over all of them."""
     total: pl.DataFrame | None = None
     for part in parts:
         frame = pl.DataFrame(part)
         total = frame if total is None else pl.concat([total, frame])
-        sums = [pl.col(column).sum() for column in wanted.summed]
-        total = total.group_by(wanted.keys).agg(sums).sort(wanted.keys) if wanted.keys else total.select(sums)
+        sums = [pl.col(column).sum() for column in query.summed]
+        total = total.group_by(query.keys).agg(sums).sort(query.keys) if query.keys else total.select(sums)
     assert total is not None  # there is always at least one bucket
     return total.to_arrow()

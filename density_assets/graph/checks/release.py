@@ -58,11 +58,13 @@ def like_the_week_before(step: Step) -> dg.AssetCheckResult:
         return open_answer([], compared_with="nothing: no earlier week is released")
     if set(before["cell_id"]) != set(cells):
         return open_answer([], compared_with="nothing: the last released week has other cells")
-    (mine, my_error), (theirs, their_error) = (_week_of_cells(table, cells) for table in (step.read("density"), before))
-    found = drift(mine, theirs, np.hypot(my_error, their_error))
-    facts = {"compared_with": str(before["week"][0]), "change_of_visits": found.total, "share_moved": found.moved}
-    words = f"visits changed by {found.total:+.0%} and {found.moved:.0%} of them moved since {before['week'][0]}"
-    return open_answer([words] if found.large else [], warn=True, **facts, explained_by_noise=found.noise)
+    (visits, error), (visits_before, error_before) = (
+        _week_of_cells(table, cells) for table in (step.read("density"), before)
+    )
+    change = drift(visits, visits_before, np.hypot(error, error_before))
+    facts = {"compared_with": str(before["week"][0]), "change_of_visits": change.total, "share_moved": change.moved}
+    words = f"visits changed by {change.total:+.0%} and {change.moved:.0%} of them moved since {before['week'][0]}"
+    return open_answer([words] if change.large else [], warn=True, **facts, explained_by_noise=change.noise)
 
 
 @check("privacy_statement", blocking=True)

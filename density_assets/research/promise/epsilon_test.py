@@ -151,8 +151,8 @@ def _line(part: pl.DataFrame) -> list[str]:
 def _by_canary(part: pl.DataFrame) -> list[Row]:
     """One row per canary; of several repetitions the highest, as an attacker would."""
     highest = part.group_by("canary").agg(pl.col("bound", "gaussian_bound").max())
-    found = {row["canary"]: row for row in highest.iter_rows(named=True)}
-    return [found[canary] for canary in CANARIES]
+    by_canary = {row["canary"]: row for row in highest.iter_rows(named=True)}
+    return [by_canary[canary] for canary in CANARIES]
 
 
 def _cell(row: dict[str, Any]) -> str:
