@@ -22,7 +22,7 @@ from density_assets.graph.step import Made, Step
 from density_assets.privacy.charges import Row, charged_events, population_name
 from density_assets.privacy.planning import cost_of
 from density_assets.privacy.zones import Zone
-from density_assets.publication.attack_tests import AUDITS, audits
+from density_assets.publication.attack_tests import ATTACK_TESTS, attack_tests
 from density_assets.publication.pages.audit_page import AuditData, Checked, audit_html, audit_markdown
 from density_assets.publication.pages.lineage import Node
 from density_assets.publication.pages.spending_chart import spending_svg
@@ -161,7 +161,7 @@ def _books(city: City, context: Context, catalogue: Catalogue) -> dict[str, Any]
 def audit_page(
     step: Step, rows: list[Row], head: str, problem: str | None, nodes: Sequence[Node], checks: Sequence[Checked]
 ) -> Made:
-    """Every release of the population on one page: promises, cost, lineage, checks, audits, versions.
+    """Every release of the population on one page: promises, cost, lineage, checks, attack tests, versions.
 
     The page `audit.html` is linked from the page of each release, loads nothing and may be handed out. `make audit`
     makes it anew.
@@ -181,7 +181,7 @@ def audit_page(
         budget_delta=settings.privacy.budget_delta,
         nodes=nodes,
         checks=checks,
-        audits=audits(step.folder.parent / "studies", _audits_of_nobody(settings.city.synthetic)),
+        attack_tests=attack_tests(step.folder.parent / "studies", _attack_tests_of_nobody(settings.city.synthetic)),
         software={"python": python_version(), **{name: version(name) for name in LIBRARIES}},
         mechanisms={name: str(scheme.version) for name, scheme in SCHEMES.items()},
     )
@@ -193,10 +193,10 @@ def audit_page(
     return Made(table, pictures, {**shown, "problems": data.problems})
 
 
-def _audits_of_nobody(synthetic: bool) -> list[str]:
-    """Audits whose numbers are nobody's: all of a synthetic city, else those that read none of its tables."""
+def _attack_tests_of_nobody(synthetic: bool) -> list[str]:
+    """Attack tests whose numbers are nobody's: all of a synthetic city, else those that read none of its tables."""
     own = [name for name, study in STUDIES.items() if not study.tables]
-    return list(AUDITS) if synthetic else own
+    return list(ATTACK_TESTS) if synthetic else own
 
 
 def _release_record(release: Entry) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""Studies and audits as assets: figures and summary in the UI, files where `make study` writes them.
+"""Studies and attack tests as assets: figures and summary in the UI, files where `make study` writes them.
 
 They belong to the evaluation zone, because they compare with the truth; nothing is downstream of them.
 """

@@ -8,6 +8,7 @@ that has imported the code and nothing more. Where the kernel cannot do this, th
 
 import multiprocessing
 import pickle
+import sys
 import traceback
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -62,17 +63,18 @@ def hidden_from_releases(city: City) -> list[Path]:
     pattern = city.settings.city.visits
     if pattern is None:
         return folders
-    whole = city.settings.path(pattern)
-    fixed = Path(*_until_wildcard(whole.parts))
-    if fixed.is_dir() and fixed.resolve() not in city.home.resolve().parents:
+    whole = city.settings.path(pattern).absolute()
+    fixed = Path(*_until_wildcard(whole.parts)).resolve()
+    needed = (city.home, Path(sys.prefix), Path(__file__))  # what the step itself must reach
+    if fixed.is_dir() and not any(fixed in path.resolve().parents for path in needed):
         return [*folders, fixed]
-    return [*folders, *Path("/").glob(str(whole.absolute().relative_to("/")).replace("{week}", "*"))]
+    return [*folders, *Path("/").glob(str(whole.relative_to("/")).replace("{week}", "*"))]
 
 
 def _until_wildcard(parts: Sequence[str]) -> Sequence[str]:
     """The part of a pattern that names one folder."""
     first = next((i for i, part in enumerate(parts) if any(sign in part for sign in WILDCARDS)), len(parts) - 1)
-    return parts[:first] or (".",)
+    return parts[:first]
 
 
 def _listen(here: Connection, step: Step) -> Made:

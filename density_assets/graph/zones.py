@@ -9,7 +9,7 @@ GROUPS = {
     Zone.RELEASE: "4_release",
     Zone.EVALUATION: "5_evaluation",
 }
-STUDY_GROUPS = {"study": "6_studies", "audit": "7_audits"}
+STUDY_GROUPS = {"study": "6_studies", "attack_test": "7_attack_tests"}
 WRITER = "tables"  # pool of runs that write tables: they queue, see dagster.yaml
 OWNERS = {
     Zone.PUBLIC: "team:geography",

@@ -1,4 +1,4 @@
-"""Studies and audits: one line each, studies in the order of the results page."""
+"""Studies and attack tests: one line each, studies in the order of the results page."""
 
 from typing import Any
 
@@ -10,13 +10,13 @@ from density_assets.research.density.totals import TOTALS_STUDY
 from density_assets.research.density.truncation import CAPS, IMPROVEMENTS
 from density_assets.research.membership.defense_utility import DEFENSE_TABLES
 from density_assets.research.membership.exposure import MEMBERSHIP
-from density_assets.research.membership.membership_test import MEMBERSHIP_AUDIT
+from density_assets.research.membership.membership_test import MEMBERSHIP_TEST
 from density_assets.research.membership.privacy_gain import PRIVACY_GAIN
 from density_assets.research.moving.characteristics import MOVING_CHARACTERISTICS
 from density_assets.research.moving.hybrid import HYBRID_EPSILON, HYBRID_THRESHOLD
 from density_assets.research.moving.recovery import RECOVERY
-from density_assets.research.moving.recovery_test import RECOVERY_AUDIT
-from density_assets.research.promise.epsilon_test import EPSILON_AUDIT
+from density_assets.research.moving.recovery_test import RECOVERY_TEST
+from density_assets.research.promise.epsilon_test import EPSILON_TEST
 from density_assets.research.study import Study
 
 STUDIES: dict[str, Study[Any]] = {
@@ -37,8 +37,8 @@ STUDIES: dict[str, Study[Any]] = {
         MEMBERSHIP,
         DEFENSE_TABLES,
         PRIVACY_GAIN,
-        EPSILON_AUDIT,
-        RECOVERY_AUDIT,
-        MEMBERSHIP_AUDIT,
+        EPSILON_TEST,
+        RECOVERY_TEST,
+        MEMBERSHIP_TEST,
     )
 }

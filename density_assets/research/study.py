@@ -100,7 +100,7 @@ class Study(Generic[Inputs]):
     tables: the assets a weekly study reads.
     chooses: settings that a weekly study does not take from the city.
     version: changes when the numbers a repetition yields change; kept repetitions of other versions are left aside.
-    kind: a study asks how good a release is, an audit whether the promise is kept.
+    kind: a study asks how good a release is, an attack test whether the promise is kept.
     """
 
     name: str
@@ -116,12 +116,12 @@ class Study(Generic[Inputs]):
     version: int = 1
     tables: tuple[str, ...] = ()
     chooses: frozenset[str] = frozenset()
-    kind: Literal["study", "audit"] = "study"
+    kind: Literal["study", "attack_test"] = "study"
 
     @property
     def asset_name(self) -> str:
-        """Audits are named for what they are, studies say that they are studies."""
-        return self.name if self.kind == "audit" else f"study_{self.name}"
+        """Attack tests are named for what they are, studies say that they are studies."""
+        return self.name if self.kind == "attack_test" else f"study_{self.name}"
 
     def folder(self, source: Source) -> Path:
         """Where it leaves what it finds: each week of a weekly study has a folder of its own."""

@@ -11,16 +11,26 @@ import duckdb
 @contextmanager
 def replacing(database: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """A database built aside and moved into place when all went well."""
-    partial = database.with_suffix(".partial")
-    partial.unlink(missing_ok=True)
+    partial = _partial(database)
+    remove_partial(database)
     try:
         with duckdb.connect(str(partial)) as connection:
             yield connection
         _log(database).unlink(missing_ok=True)  # what a killed process left there belongs to the old database
         os.replace(partial, database)
     finally:
-        partial.unlink(missing_ok=True)
-        _log(partial).unlink(missing_ok=True)
+        remove_partial(database)
+
+
+def remove_partial(database: Path) -> None:
+    """Remove what was built aside and never took its place."""
+    partial = _partial(database)
+    for file in (partial, _log(partial)):
+        file.unlink(missing_ok=True)
+
+
+def _partial(database: Path) -> Path:
+    return database.with_suffix(".partial")
 
 
 def _log(database: Path) -> Path:

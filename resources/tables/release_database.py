@@ -1,8 +1,9 @@
 """`release.duckdb`: the public and released tables in one file, for whoever likes SQL.
 
 It is made of the Parquet files beside it and brought up to date once per run, by the weeks that have changed: its cost
-does not grow with the weeks it holds. Where it cannot be changed in place (it is damaged, or somebody reads it) it is
-built anew beside the old one and takes its place, so nobody waits and nothing is lost.
+does not grow with the weeks it holds. Where it cannot be changed in place (it is damaged, it is not as the last run
+left it, or somebody reads it) it is built anew beside the old one and takes its place, so nobody waits and nothing is
+lost.
 """
 
 import json
@@ -14,29 +15,30 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
+from density_assets.errors import BadInput
 from density_assets.sql_names import quoted
-from resources.tables.databases import replacing
+from resources.tables.databases import remove_partial, replacing
 from resources.tables.files import write_durably
-from resources.tables.released import ReleasedTables
+from resources.tables.released import ReleasedTables, read_whole
 
 LISTED = "exported"  # what the last run had to read: not part of the database
 
-Versions = dict[str, list[int]]  # size and time of each file, by its path below the folder of tables
+Version = list[int]  # size and time of a file
+Versions = dict[str, Version]  # by the path below the folder of tables; that of the database by its name
 
 
 def export(tables: ReleasedTables) -> list[str]:
     """Bring the database up to date; returns the files it had to read."""
     database, noted = tables.release_database, tables.tables / f"{LISTED}.json"
     with tables.locked("release"):
-        files = _versions(tables.tables)
-        before = _noted(noted) if database.exists() else {}
+        remove_partial(database)
+        files, before = _versions(tables.tables), _noted(noted)
+        untouched = database.exists() and before.pop(database.name, None) == _version(database)
         stale = [name for name, version in files.items() if before.get(name) != version]
-        if not (before and before.keys() <= files.keys() and _updated(database, tables.tables, stale)):
+        if not (untouched and before.keys() <= files.keys() and _updated(database, tables.tables, stale)):
             stale = list(files)
-            with replacing(database) as connection:
-                for table in sorted({_table(name) for name in files}):
-                    _whole(connection, tables.tables, table)
-        write_durably(noted, json.dumps(files).encode())
+            _build(database, tables.tables, files)
+        write_durably(noted, json.dumps({**files, database.name: _version(database)}).encode())
     return stale
 
 
@@ -44,6 +46,12 @@ def adopt(tables: ReleasedTables) -> None:
     """Take over a database that version 0.1 wrote, in which the tables themselves were kept; all of it or nothing."""
     if tables.tables.exists() or not tables.release_database.exists():
         return
+    with tables.locked("release"):
+        if not tables.tables.exists():  # nobody else has done so meanwhile
+            _adopt(tables)
+
+
+def _adopt(tables: ReleasedTables) -> None:
     aside = ReleasedTables(tables.folder)
     aside.tables = tables.release / "tables.partial"
     shutil.rmtree(aside.tables, ignore_errors=True)
@@ -52,7 +60,13 @@ def adopt(tables: ReleasedTables) -> None:
         with duckdb.connect(str(tables.release_database), read_only=True) as connection:
             for (name,) in connection.sql("show tables").fetchall():
                 _take_over(name, connection.table(quoted(name)).pl(), aside)
-    except duckdb.Error:
+    except duckdb.Error as error:
+        shutil.rmtree(aside.tables)
+        if "Could not set lock" in str(error):
+            raise BadInput(
+                f"the tables of {tables.release_database} must be taken over once, but another program is writing to "
+                "it: close that, then start again"
+            ) from None
         return  # damaged: `rebuild` makes its tables again
     aside.tables.rename(tables.tables)
 
@@ -79,17 +93,31 @@ def _updated(database: Path, folder: Path, stale: Iterable[str]) -> bool:
     return True
 
 
+def _build(database: Path, folder: Path, files: Iterable[str]) -> None:
+    """Make the whole database of all files."""
+    try:
+        with replacing(database) as connection:
+            for table in sorted({_table(name) for name in files}):
+                _whole(connection, folder, table)
+    except duckdb.Error:
+        for name in files:
+            read_whole(folder / name)  # says which of them is damaged, and how to mend it
+        raise
+
+
 def _replace(connection: duckdb.DuckDBPyConnection, folder: Path, name: str) -> None:
-    """Replace a table, or one week of it."""
-    table = _table(name)
-    rows = connection.read_parquet(str(folder / name))
-    known = {found for (found,) in connection.sql("show tables").fetchall()}
-    weekly = "/" in name and table in known and connection.table(quoted(table)).columns == rows.columns
-    if not weekly:
+    """Replace a table, or one week of it.
+
+    A week whose columns differ from those of the table makes the whole table anew: DuckDB would round a number that
+    does not fit the type of the weeks before.
+    """
+    table, rows = _table(name), connection.read_parquet(str(folder / name))
+    columns = _columns(connection, table)
+    if "/" not in name or columns != dict(zip(rows.columns, rows.types, strict=True)):
         _whole(connection, folder, table)
         return
     connection.execute(f"delete from {quoted(table)} where week = $week", {"week": Path(name).stem})  # noqa: S608  # quoted
-    rows.insert_into(quoted(table))
+    rows.select(*map(duckdb.ColumnExpression, columns)).insert_into(quoted(table))
 
 
 def _whole(connection: duckdb.DuckDBPyConnection, folder: Path, table: str) -> None:
@@ -99,6 +127,14 @@ def _whole(connection: duckdb.DuckDBPyConnection, folder: Path, table: str) -> N
     connection.read_parquet(weeks, union_by_name=True).create(quoted(table))
 
 
+def _columns(connection: duckdb.DuckDBPyConnection, table: str) -> dict[str, object]:
+    """The columns of a table and their types, in its order; none if there is no such table."""
+    if (table,) not in connection.sql("show tables").fetchall():
+        return {}
+    rows = connection.table(quoted(table))
+    return dict(zip(rows.columns, rows.types, strict=True))
+
+
 def _table(name: str) -> str:
     """The table that a file belongs to."""
     return Path(name).parts[0].removesuffix(".parquet")
@@ -106,11 +142,12 @@ def _table(name: str) -> str:
 
 def _versions(folder: Path) -> Versions:
     files = [*sorted(folder.glob("*.parquet")), *sorted(folder.glob("*/*.parquet"))]
-    return {
-        str(file.relative_to(folder)): [file.stat().st_size, file.stat().st_mtime_ns]
-        for file in files
-        if file.stem != LISTED
-    }
+    return {str(file.relative_to(folder)): _version(file) for file in files if file.stem != LISTED}
+
+
+def _version(file: Path) -> Version:
+    found = file.stat()
+    return [found.st_size, found.st_mtime_ns]
 
 
 def _noted(file: Path) -> Versions:

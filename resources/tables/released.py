@@ -54,11 +54,11 @@ class ReleasedTables:
 
     def read_public(self, table: str) -> pl.DataFrame:
         """A table that is one for all weeks."""
-        return _read(self.public_file(table))
+        return read_whole(self.public_file(table))
 
     def read_release_week(self, table: str, week: date, release: str) -> pl.DataFrame:
         """One week of a table, refused if it belongs to another release."""
-        rows = _read(self.release_file(table, week))
+        rows = read_whole(self.release_file(table, week))
         if others := set(rows["release"]) - {release}:
             raise BadInput(
                 f"{table} of the week of {week} must belong to the release of today's settings ({release}), "
@@ -69,7 +69,7 @@ class ReleasedTables:
     def read_week_before(self, table: str, week: date) -> pl.DataFrame | None:
         """The newest earlier week of a table, whatever its release, with its week; none if there is none."""
         earlier = [known for known in self.released_weeks(table) if known < week]
-        return _read(self.release_file(table, max(earlier))) if earlier else None
+        return read_whole(self.release_file(table, max(earlier))) if earlier else None
 
     def released_weeks(self, table: str) -> Iterator[date]:
         """The weeks of a table that are there."""
@@ -93,13 +93,16 @@ class ReleasedTables:
         write_durably(file, parquet_bytes(frame))
 
 
-def _read(file: Path) -> pl.DataFrame:
+def read_whole(file: Path) -> pl.DataFrame:
+    """A table or a week of one, or an error that says how to mend it."""
     if not file.exists():
         raise BadInput(f"{file} must be there: materialise the public assets first, or the whole week")
     try:
         return pl.read_parquet(file.read_bytes())
     except (OSError, pl.exceptions.PolarsError) as error:
+        # Of several damaged weeks each is made again by its own run, so the week is named.
+        week = "" if file.parent.name == "tables" else f" FROM={file.stem} TO={file.stem}"
         raise BadInput(
-            f"{file} must be a Parquet file, but it is damaged ({type(error).__name__}): `make rebuild` makes it again "
-            "from stored draws, at no charge"
+            f"{file} must be a Parquet file, but it is damaged ({type(error).__name__}): `make rebuild{week}` makes it "
+            "again from stored draws, at no charge"
         ) from None

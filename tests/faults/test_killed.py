@@ -7,10 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import duckdb
 import polars as pl
 import pytest
 from runs import WEEK
 
+from density_assets.definitions import BLUEPRINTS
 from density_assets.publication.verification import verify_release
 from resources.ledger.ledger import Ledger
 from resources.measurements import witnesses
@@ -28,6 +30,12 @@ def processes(town, home: Path, what: str) -> list[dict]:
 
 def assert_whole(home: Path) -> None:
     """The release is complete, its parts belong together, and the records are counted as in the files."""
+    with duckdb.connect(str(home / "town/release/release.duckdb"), read_only=True) as connection:
+        exported = {name: len(connection.table(name)) for (name,) in connection.sql("show tables").fetchall()}
+    files = (home / "town/release/tables").rglob("*.parquet")
+    stored = {file.parent.name if file.stem == WEEK else file.stem: len(pl.read_parquet(file)) for file in files}
+    assert exported == {table: rows for table, rows in stored.items() if table != "exported"}
+    assert exported["density"] == 4 * 168
     findings = list(verify_release(home / "town/release"))
     assert len(findings) == 14
     assert [text for holds, text in findings if not holds] == []
@@ -42,8 +50,8 @@ def test_a_run_killed_at_every_step_goes_on_where_it_was_and_draws_once(town, tm
     *killed, last = processes(town, home, "killed")
     assert {line["status"] for line in killed} == {-signal.SIGKILL}
     moments = [line["moment"] for line in killed]
-    assert [moments.count(moment) for moment in ("aside", "drawn")] == [8, 2]
-    assert moments.count("stored") == len({line["step"] for line in killed}) >= 22
+    assert [moments.count(moment) for moment in ("aside", "drawn")] == [9, 2]
+    assert moments.count("stored") == len({line["step"] for line in killed}) == len(BLUEPRINTS)
     assert last["status"] == 0
     assert_whole(home)
     # a draw that was stored before a kill is the draw of every later run

@@ -51,13 +51,13 @@ def whole_week(tmp_path_factory):
     return town, folder / "home", materialise(town.settings, folder / "home")
 
 
-AUDITS = {"epsilon_within_promise", "membership_within_promise"}  # run with their audits, not with a week
+ATTACK_TESTS = {"epsilon_within_promise", "membership_within_promise"}  # run with their audits, not with a week
 
 
 def test_every_check_runs_with_the_week_and_tells_its_story(whole_week):
     town, home, result = whole_week
     specs = [spec for check in build(opened(town.settings, home)).asset_checks for spec in check.check_specs]
-    assert set(verdicts(result)) == {spec.name for spec in specs} - AUDITS
+    assert set(verdicts(result)) == {spec.name for spec in specs} - ATTACK_TESTS
     assert len(verdicts(result)) == 17
     assert all(len(spec.description) > 30 for spec in specs)
     assert {spec.name for spec in specs if not spec.blocking} == {
@@ -66,7 +66,7 @@ def test_every_check_runs_with_the_week_and_tells_its_story(whole_week):
         "like_the_week_before",
         "budget_is_left",
         "ledger_is_whole",
-        *AUDITS,
+        *ATTACK_TESTS,
     }
 
 

@@ -1,4 +1,4 @@
-"""Studies and audits in the asset graph: their names, their groups, and that releasing a week runs none of them."""
+"""Studies and attack tests in the asset graph: their names and groups; releasing a week runs none of them."""
 
 from dataclasses import replace
 
@@ -24,7 +24,7 @@ def named_and_grouped(city: City, **changes) -> tuple[str, str | None]:
 def test_an_audit_is_named_for_itself_and_shown_apart(tmp_path):
     city = City(Settings(), tmp_path)
     assert named_and_grouped(city) == ("study_question", "6_studies")
-    assert named_and_grouped(city, kind="audit") == ("question", "7_audits")
+    assert named_and_grouped(city, kind="attack_test") == ("question", "7_attack_tests")
 
 
 def test_releasing_a_week_runs_no_study_and_no_audit(tmp_path):

@@ -11,7 +11,7 @@ from density_assets.privacy.noise import SimulatedNoise
 from density_assets.privacy.sensitivity import clamped_total, one_visit, truncated_l1, truncated_l2, weighted_l2
 from density_assets.research.promise.epsilon_test import (
     ALPHA,
-    EPSILON_AUDIT,
+    EPSILON_TEST,
     GRID,
     HYBRID_RUNS,
     RUNS,
@@ -185,6 +185,6 @@ def test_the_grid_has_every_scheme_at_every_epsilon_but_hybrids_at_the_telling_o
     assert list(HYBRID_RUNS) == [max(RUNS)]
     published = {point["scheme"] for point in GRID if point["calibration"] == "published"}
     assert published == SCHEMES.keys() - hybrids - {"lowrank"}
-    assert EPSILON_AUDIT.asset_name == "epsilon_audit"
+    assert EPSILON_TEST.asset_name == "epsilon_audit"
     assert PARAMETERS["visits_per_user"] == VISITS_PER_USER
     assert {TOTALS, SERIES} == set(SCHEMES["lowrank"].plan(point_settings(point("lowrank"))))

@@ -13,7 +13,7 @@ from density_assets.research.moving.characteristics import MOVING_CHARACTERISTIC
 from density_assets.research.moving.crowds import Days, as_streams
 from density_assets.research.moving.hybrid import HYBRID_EPSILON, HYBRID_THRESHOLD
 from density_assets.research.moving.recovery import NOTHING, RECOVERY, STILL, only_seen
-from density_assets.research.moving.recovery_test import EXACT, OTHERS, RAW, RECOVERY_AUDIT, population
+from density_assets.research.moving.recovery_test import EXACT, OTHERS, RAW, RECOVERY_TEST, population
 from density_assets.research.study import Source, run
 from density_assets.schemes.moving.stream import histograms
 from density_assets.settings import Settings
@@ -96,8 +96,8 @@ def test_the_audit_knows_people_from_others_and_attacks_every_scheme():
     assert found[EXACT]["accuracy"] > found[OTHERS]["accuracy"]
     noisy = recovery_audit.once(town, {"scheme": "static_hybrid", "epsilon": 0.3}, 0)[0]
     assert noisy["accuracy"] < found[EXACT]["accuracy"]
-    assert {point["scheme"] for point in RECOVERY_AUDIT.grid} > {"lpa", "lowrank", "direct", "dynamic_hybrid"}
-    assert RECOVERY_AUDIT.asset_name == "recovery_audit"
+    assert {point["scheme"] for point in RECOVERY_TEST.grid} > {"lpa", "lowrank", "direct", "dynamic_hybrid"}
+    assert RECOVERY_TEST.asset_name == "recovery_audit"
 
 
 def test_the_audit_samples_an_hour_of_their_own_for_everyone():

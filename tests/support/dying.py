@@ -17,10 +17,11 @@ import matplotlib.pyplot  # noqa: F401  # loaded before the fork, as are the two
 import numpy as np
 import pyarrow.pandas_compat  # noqa: F401
 import pyogrio  # noqa: F401
-from density_assets.graph.io_manager import TableIOManager
 from matplotlib.figure import Figure
 
-from density_assets.definitions import build_definitions
+from density_assets.city import City
+from density_assets.definitions import build
+from density_assets.graph.assets import Blueprint
 from density_assets.graph.zones import STUDY_GROUPS
 from density_assets.settings import load_settings
 from resources.measurements import Measurements
@@ -28,8 +29,15 @@ from resources.measurements import Measurements
 WEEK = "2007-09-10"
 DOORS = ("noisy_totals", "noisy_series")
 WHOLE: list[str] = []
-# one table of each kind: all others are written by the same lines
-ASIDE = ("cells", "visits", "tower_series", "iris_series", *DOORS, "density", "evaluation_metrics")
+# one file of each kind: all others are written by the same lines
+ASIDE = {
+    "cells": ("tables", "cells.parquet"),
+    **{
+        step: (step, f"{WEEK}.parquet")
+        for step in ("visits", "tower_series", "iris_series", *DOORS, "density", "evaluation_metrics")
+    },
+    "release_database": ("release", "release.duckdb"),
+}
 
 
 class Town:
@@ -37,7 +45,9 @@ class Town:
 
     def __init__(self, settings: Path, home: Path) -> None:
         Figure.savefig = lambda self, file, **options: file.write(b"a picture")  # slow, and none of it can be lost
-        self.definitions = build_definitions(load_settings(settings), home)
+        # Not sealed: released steps would run in children of a server that every process here would have to share,
+        # and a death planted in a process does not reach what runs in another.
+        self.definitions = build(City(load_settings(settings), home, sealed=False))
         self.job = self.definitions.resolve_job_def("weekly_release")
         graph = self.definitions.resolve_asset_graph()
         with dg.DagsterInstance.ephemeral():
@@ -67,24 +77,17 @@ def die() -> None:
 
 
 def dying_aside(step: str) -> Callable[[], None]:
-    """Die when the step's table is written aside and not yet in place."""
+    """Die when the step's file is written aside and not yet in place."""
 
     def prepare() -> None:
-        replace, store = os.replace, TableIOManager.handle_output
-        current = {"step": ""}
+        replace = os.replace
 
         def replaced(source, target, **options):
-            if Path(target).name == "release.duckdb" and current["step"] == step:
-                die()
-            if Path(target).parts[-2:] == (step, f"{WEEK}.parquet"):
+            if Path(target).parts[-2:] == ASIDE[step]:
                 die()
             return replace(source, target, **options)
 
-        def handled(self, context, obj):
-            current["step"] = context.asset_key.to_user_string()
-            store(self, context, obj)
-
-        os.replace, TableIOManager.handle_output = replaced, handled
+        os.replace = replaced
 
     return prepare
 
@@ -93,14 +96,15 @@ def dying_stored(step: str) -> Callable[[], None]:
     """Die when the step has stored its table and nobody has been told."""
 
     def prepare() -> None:
-        store = TableIOManager.handle_output
+        # Not `_keep` alone: tables that SQL makes are stored by then, and never pass it.
+        shape = Blueprint._shape
 
-        def handled(self, context, obj):
-            store(self, context, obj)
-            if context.asset_key.to_user_string() == step:
+        def shaped(self, city, week, made):
+            if self.name == step:
                 die()
+            return shape(self, city, week, made)
 
-        TableIOManager.handle_output = handled
+        Blueprint._shape = shaped
 
     return prepare
 

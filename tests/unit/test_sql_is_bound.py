@@ -111,7 +111,9 @@ def test_nothing_but_quoted_names_and_our_own_is_written_into_sql():
 
 def test_what_is_listed_as_ours_is_there():
     interpolates = {named(file): written_in(ast.parse(file.read_text())) for file in SOURCES}
-    assert {file: ours.keys() - interpolates[file] for file, ours in OURS.items() if ours.keys() - interpolates[file]} == {}
+    assert {
+        file: ours.keys() - interpolates[file] for file, ours in OURS.items() if ours.keys() - interpolates[file]
+    } == {}
 
 
 @pytest.mark.parametrize(

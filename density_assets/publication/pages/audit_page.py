@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from density_assets.publication.attack_tests import Audit
+from density_assets.publication.attack_tests import AttackTest
 from density_assets.publication.pages.lineage import Node, lineage
 from density_assets.publication.pages.spending_chart import spending_chart
 from density_assets.publication.pages.templates import render
@@ -56,7 +56,7 @@ class AuditData:
     budget_delta: float
     nodes: Sequence[Node]
     checks: Sequence[Checked]
-    audits: Sequence[Audit]
+    attack_tests: Sequence[AttackTest]
     software: Mapping[str, str]
     mechanisms: Mapping[str, str]
 

@@ -1,4 +1,4 @@
-"""Membership inference as an audit of our own release: the attack on every scheme at the city's promise.
+"""Membership inference as a test of our own releases: the attack on every scheme at the city's promise.
 
 What is attacked: releases of groups of people of an invented district (80 towers, one week), made with the epsilon,
 delta and bounds of the settings, by the configured scheme as it is configured and by every other as it could be
@@ -160,7 +160,7 @@ def summary(results: pl.DataFrame) -> str:
     return f"{results['victim'].n_unique()} victims among {OTHERS} others.\n\n{markdown(head, rows, 'll')}"
 
 
-MEMBERSHIP_AUDIT = Study(
+MEMBERSHIP_TEST = Study(
     name="membership_audit",
     title="Membership inference on our own releases",
     grid=tuple({"of": of} for of in (RAW, *SCHEMES)),
@@ -171,5 +171,5 @@ MEMBERSHIP_AUDIT = Study(
     repetitions=10,
     weekly=True,
     version=2,
-    kind="audit",
+    kind="attack_test",
 )

@@ -143,7 +143,7 @@ def summary(results: pl.DataFrame) -> str:
     return f"{markdown(('scheme', 'epsilon', 'accuracy', 'error (m)'), rows, 'l')}\n\n{said}"
 
 
-RECOVERY_AUDIT = Study(
+RECOVERY_TEST = Study(
     name="recovery_audit",
     title="Trajectory recovery from releases of every scheme, beside counts without noise; on at most 1,000 simulated "
     "people, because assignments of two million are not feasible",
@@ -157,5 +157,5 @@ RECOVERY_AUDIT = Study(
     summary=summary,
     repetitions=5,
     version=2,
-    kind="audit",
+    kind="attack_test",
 )

@@ -1,4 +1,4 @@
-"""The audit of epsilon: does any scheme give away more than it promises?
+"""The test of epsilon: does any scheme give away more than it promises?
 
 Each scheme's doors are run many times on neighbouring weeks, the strongest attack scores every run, and the scores
 bound epsilon from below. A bound above the promise is a proof, up to alpha, that the promise is broken; a bound below
@@ -33,7 +33,7 @@ from density_assets.settings import PrivacySettings, SchemeSettings, Settings
 RUNS = {0.3: 2_000, 1.0: 2_000, 4.0: 4_000}
 HYBRID_RUNS = {4.0: 2_000}  # twenty times slower than the others, for the windows they choose; sound only
 PUBLISHED_EPSILON = 4.0
-WRONG_AT_MOST = 0.05  # probability that any bound of the audit is too high
+WRONG_AT_MOST = 0.05  # probability that any bound of the test is too high
 
 
 def _grid() -> tuple[Row, ...]:
@@ -53,13 +53,13 @@ ALPHA = WRONG_AT_MOST / (2 * len(GRID) * len(CANARIES))  # two bounds each; toge
 
 
 def load(source: Source) -> Neighbours:
-    """The audit's own town: it needs no week of the city."""
+    """The test's own town: it needs no week of the city."""
     with tempfile.TemporaryDirectory() as folder:
         return neighbours(Path(folder))
 
 
 def point_settings(point: Row) -> Settings:
-    """The settings of a release in the audit's town."""
+    """The settings of a release in the test's town."""
     privacy = {name: PARAMETERS[name] for name in ("visits_per_user", "visits_clamp")}
     return Settings(
         privacy=PrivacySettings(epsilon=point["epsilon"], **privacy),
@@ -160,7 +160,7 @@ def _cell(row: dict[str, Any]) -> str:
     return f"{row['bound']:.2f}{gaussian}"
 
 
-EPSILON_AUDIT = Study(
+EPSILON_TEST = Study(
     name="epsilon_audit",
     title="Does any scheme give away more than it promises?",
     grid=GRID,
@@ -170,5 +170,5 @@ EPSILON_AUDIT = Study(
     summary=summary,
     repetitions=1,
     version=2,
-    kind="audit",
+    kind="attack_test",
 )

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from density_assets.publication.attack_tests import Audit
+from density_assets.publication.attack_tests import AttackTest
 from density_assets.publication.pages.audit_page import AuditData, Checked, audit_html, audit_markdown
 from density_assets.publication.pages.lineage import Node
 from density_assets.publication.register import Entry
@@ -55,7 +55,7 @@ def data(tmp_path, release) -> AuditData:
         budget_delta=1e-5,
         nodes=[Node("cells", "public"), Node("density", "release", ("cells",))],
         checks=[Checked("ledger", "ledger_is_whole", "No row is missing.", "passed", "2026-01-02T03:04:05+00:00")],
-        audits=[Audit("epsilon_audit", "How much is revealed", None)],
+        attack_tests=[AttackTest("epsilon_audit", "How much is revealed", None)],
         software={"opendp": "0.16.0"},
         mechanisms={"lowrank": "1"},
     )
@@ -129,7 +129,10 @@ def test_hostile_words_are_shown_as_words(data, release):
             ledger_problem=hostile("problem"),
             nodes=[Node(hostile("asset"), "public"), Node("density", "release", (hostile("asset"),))],
             checks=[Checked(hostile("checked"), hostile("check"), hostile("about"), "failed", hostile("when"))],
-            audits=[Audit("a", hostile("asked"), hostile("found")), Audit(hostile("study"), "title", None)],
+            attack_tests=[
+                AttackTest("a", hostile("asked"), hostile("found")),
+                AttackTest(hostile("study"), "title", None),
+            ],
             software={hostile("library"): hostile("version")},
             mechanisms={hostile("mechanism"): hostile("its version")},
         )
@@ -149,5 +152,5 @@ def test_nothing_released_yet_is_a_page_too(data):
 
 def test_audits_that_were_run_show_what_they_found(data):
     assert "not run" in audit_html(data)
-    page = audit_html(replace(data, audits=[Audit("epsilon_audit", "How much", "at least **0.12**")]))
+    page = audit_html(replace(data, attack_tests=[AttackTest("epsilon_audit", "How much", "at least **0.12**")]))
     assert "at least <strong>0.12</strong>" in page

@@ -1,4 +1,4 @@
-"""Storage: atomic weeks, private files, views that follow, a database that can be handed out."""
+"""Confidential tables: atomic weeks, private files, views that follow."""
 
 import os
 import stat
@@ -8,7 +8,6 @@ import duckdb
 import polars as pl
 import pytest
 
-from density_assets.errors import BadInput
 from resources.tables.content import fingerprint
 from resources.tables.store import Store
 
@@ -61,38 +60,6 @@ def test_confidential_files_are_readable_by_their_owner_only(store):
     assert store.secret
     for path in [store.confidential, *store.confidential.rglob("*")]:
         assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
-
-
-def test_the_release_database_is_readable_by_others(store):
-    store.write_public("cells", FRAME)
-    assert stat.S_IMODE(store.release_database.stat().st_mode) & 0o044 == 0o044
-
-
-def test_the_release_database_is_replaced_whole_while_a_reader_looks(store):
-    store.write_public("cells", FRAME)
-    with duckdb.connect(str(store.release_database), read_only=True) as reader:
-        store.write_public("towers", FRAME.head(1))
-        assert reader.sql("show tables").fetchall() == [("cells",)]
-    assert store.read_public("cells").equals(FRAME)
-    assert store.read_public("towers").equals(FRAME.head(1))
-
-
-def test_released_weeks_stand_side_by_side_also_when_columns_were_added(store):
-    store.write_release_week("density", WEEK, FRAME.select("hour"), "r1")
-    store.write_release_week("density", NEXT, FRAME, "r2")
-    store.write_release_week("density", NEXT, FRAME.head(1), "r2")
-    assert store.read_release_week("density", NEXT, "r2").select("user_id", "hour").equals(FRAME.head(1))
-    assert store.read_release_week("density", WEEK, "r1")["hour"].to_list() == [3, 4]
-    with pytest.raises(BadInput, match="must belong to the release of today's settings"):
-        store.read_release_week("density", WEEK, "r2")
-
-
-def test_a_failed_public_write_leaves_the_old_database(store):
-    store.write_public("cells", FRAME)
-    with pytest.raises(AttributeError):
-        store.write_public("cells", None)
-    assert store.read_public("cells").equals(FRAME)
-    assert sorted(os.listdir(store.release)) == ["release.duckdb"]
 
 
 def test_fingerprints_of_confidential_weeks_need_the_secret(tmp_path):
