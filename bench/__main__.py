@@ -2,18 +2,20 @@
 
 Sizes default to a tenth of the case study, the case study, five times and ten times it; `--users 200000` measures
 one size only. Data is written to a temporary folder (about 4 GB at the largest size) and removed.
+`python -m bench weeks` measures instead what a week's released tables cost to store with 2 and with 52 weeks stored.
 """
 
 import argparse
 import math
 import sys
 import tempfile
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from bench import steps
+from bench import steps, weeks
 from bench.measure import Cost, cost
 
 SIZES = (200_000, 1_992_846, 10_000_000, 19_928_460)
@@ -23,8 +25,16 @@ SCANS = 3
 def main() -> None:
     """Print one Markdown table per question."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", nargs="?", choices=("steps", "weeks"), default="steps")
     parser.add_argument("--users", type=int, nargs="+", default=SIZES)
-    sizes = parser.parse_args().users
+    asked = parser.parse_args()
+    if asked.what == "weeks":
+        weeks.compare()
+    else:
+        _steps(asked.users)
+
+
+def _steps(sizes: Sequence[int]) -> None:
     alone = {
         "geometry and cover of the embedded city": steps.geometry,
         "aggregates of 500 groups of 9,500 users": steps.group_aggregates,

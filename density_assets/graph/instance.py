@@ -5,7 +5,6 @@ two of them would mix their histories.
 """
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from density_assets.city import City
 from density_assets.errors import BadInput
 from density_assets.graph.abandoned import fail_abandoned
 from density_assets.graph.zones import WRITER
+from resources.tables.files import write_durably
 
 LOOPBACK = "127.0.0.1"
 WORKSPACE = "workspace.yaml"
@@ -85,14 +85,17 @@ def _wait(process: subprocess.Popen[bytes]) -> None:
 
 
 def open_instance(city: City) -> Path:
-    """Point Dagster at the city's own instance, with our settings in it; returns its folder."""
+    """Point Dagster at the city's own instance, with our settings in it; returns its folder.
+
+    One process at a time makes it: Dagster's SQLite files, made twice at once, would hold two versions of their
+    schema, and no later run could open them.
+    """
     folder = city.home / city.name / "dagster"
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)  # who runs what when is for those who run it
     os.environ["DAGSTER_HOME"] = str(folder)
-    with (
-        files("density_assets.graph").joinpath("dagster.yaml").open("rb") as ours,
-        (folder / "dagster.yaml").open("wb") as its,
-    ):
-        shutil.copyfileobj(ours, its)
+    with FileLock(folder / "opening.lock", mode=0o600):
+        write_durably(folder / "dagster.yaml", files("density_assets.graph").joinpath("dagster.yaml").read_bytes())
+        with dg.DagsterInstance.get() as instance:
+            _ = instance.run_storage, instance.event_log_storage, instance.schedule_storage  # made when first asked for
     return folder

@@ -71,15 +71,18 @@ class Reader:
 
     def exists(self, asset: str) -> bool:
         """Whether the week of a secret input is there."""
-        return self._store().week_file(self._shelf(asset).table, self.monday).exists()
+        table = self._shelf(asset).table
+        return self._store().week_file(table, self.monday).exists()
 
     def fingerprint(self, asset: str) -> str:
         """Keyed hash of the week of a secret input."""
-        return self._store().week_fingerprint(self._shelf(asset).table, self.monday)
+        table = self._shelf(asset).table
+        return self._store().week_fingerprint(table, self.monday)
 
     def rows(self, asset: str) -> int:
         """How many rows the week of a secret input has."""
-        return self._store().week_shape(self._shelf(asset).table, self.monday)[0]
+        table = self._shelf(asset).table
+        return self._store().week_shape(table, self.monday)[0]
 
     @property
     def monday(self) -> date:

@@ -14,12 +14,20 @@ def replacing(database: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     partial = _partial(database)
     remove_partial(database)
     try:
-        with duckdb.connect(str(partial)) as connection:
+        with writing(partial) as connection:
             yield connection
         _log(database).unlink(missing_ok=True)  # what a killed process left there belongs to the old database
         os.replace(partial, database)
     finally:
         remove_partial(database)
+
+
+@contextmanager
+def writing(database: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database to write to, quietly: DuckDB would draw a bar over what a run says on the terminal."""
+    with duckdb.connect(str(database)) as connection:
+        connection.execute("set enable_progress_bar = false")
+        yield connection
 
 
 def remove_partial(database: Path) -> None:

@@ -17,7 +17,7 @@ import polars as pl
 
 from density_assets.errors import BadInput
 from density_assets.sql_names import quoted
-from resources.tables.databases import remove_partial, replacing
+from resources.tables.databases import remove_partial, replacing, writing
 from resources.tables.files import write_durably
 from resources.tables.released import ReleasedTables, read_whole
 
@@ -83,7 +83,7 @@ def _take_over(name: str, rows: pl.DataFrame, tables: ReleasedTables) -> None:
 def _updated(database: Path, folder: Path, stale: Iterable[str]) -> bool:
     """Replace what is stale, all of it or nothing; whether that could be done."""
     try:
-        with duckdb.connect(str(database)) as connection:
+        with writing(database) as connection:
             connection.begin()
             for name in stale:
                 _replace(connection, folder, name)

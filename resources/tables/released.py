@@ -26,6 +26,7 @@ class ReleasedTables:
         self.folder = folder
         self.release = folder / "release"
         self.tables = self.release / "tables"
+        self.locks = folder / "locks"
 
     @property
     def release_database(self) -> Path:
@@ -83,9 +84,8 @@ class ReleasedTables:
     @contextmanager
     def locked(self, name: str) -> Iterator[None]:
         """One process at a time works on what is named; the lock ends with its process."""
-        locks = self.folder / "locks"
-        locks.mkdir(mode=0o700, exist_ok=True)
-        with FileLock(locks / f"{name}.lock", mode=0o600):
+        self.locks.mkdir(mode=0o700, exist_ok=True)
+        with FileLock(self.locks / f"{name}.lock", mode=0o600):
             yield
 
     def _write(self, file: Path, frame: pl.DataFrame) -> None:

@@ -45,6 +45,7 @@ class Store(ReleasedTables):
             self.confidential.mkdir(exist_ok=True)
         self.confidential.chmod(0o700)
         self.release.mkdir(exist_ok=True)
+        self.locks.mkdir(mode=0o700, exist_ok=True)  # a step behind a wall could make it, but not open a file in it
         adopt(self)
 
     # --- confidential: one Parquet file per table and week -------------------------------------------

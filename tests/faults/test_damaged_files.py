@@ -3,20 +3,22 @@
 import os
 import subprocess
 import sys
+from datetime import date
 from pathlib import Path
 
 import duckdb
 import polars as pl
 import pytest
 from door import REQUEST, Door
-from runs import MONDAY, WEEK
+from runs import MONDAY, WEEK, materialise, only
 
 from density_assets.errors import BadInput
 from resources.ledger.ledger import Ledger, LedgerError
 from resources.measurements import witnesses
-from resources.tables.databases import readable
+from resources.tables.release_database import export
 from resources.tables.store import Store
 
+NEXT = date(2007, 9, 17)
 GARBAGE = b"not a database " * 1000
 
 
@@ -28,10 +30,10 @@ def density(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def released_counts(folder: Path) -> pl.DataFrame:
     with duckdb.connect(str(folder / "release.duckdb"), read_only=True) as connection:
-        return pl.DataFrame(connection.table("density").to_arrow_table()).sort("cell_id", "hour")
+        return pl.DataFrame(connection.table("density").to_arrow_table()).sort("week", "cell_id", "hour")
 
 
-def test_a_damaged_release_database_is_rebuilt_from_the_stored_draws(town, tmp_path):
+def test_damaged_tables_and_their_database_are_rebuilt_from_the_stored_draws(town, tmp_path):
     home, settings = tmp_path / "home", ("--settings", str(town.settings))
     done = density(home, "backfill", *settings, "--from", WEEK, "--to", "2007-09-24")
     # the second week has no files: the first is done, the third is not tried
@@ -42,20 +44,61 @@ def test_a_damaged_release_database_is_rebuilt_from_the_stored_draws(town, tmp_p
 
     release = home / "town/release"
     before, charges = released_counts(release), Ledger(home).rows()
-    (release / "release.duckdb").write_bytes(GARBAGE)
+    for damaged in ("release.duckdb", "tables/cells.parquet", f"tables/density/{WEEK}.parquet"):
+        (release / damaged).write_bytes(GARBAGE)
     (town.visits / "part-0.csv").unlink()  # records may be gone by then
     for table in (home / "town/confidential").glob("*/*.parquet"):
         table.unlink()
-    with pytest.raises(BadInput, match=r"must be a DuckDB database, but it is damaged.*make rebuild"):
+    with pytest.raises(BadInput, match=r"cells\.parquet must be a Parquet file, but it is damaged.*make rebuild"):
         Store(home, "town").read_public("cells")
-    with pytest.raises(BadInput, match="make rebuild"):
-        Store(home, "town").write_public("cells", before)
+    with pytest.raises(BadInput, match=rf"density/{WEEK}\.parquet must be a Parquet file.*make rebuild"):
+        Store(home, "town").read_week_before("density", NEXT)
 
     rebuilt = density(home, "rebuild", *settings)
     assert rebuilt.returncode == 0, rebuilt.stderr
     assert f"done: {WEEK}" in rebuilt.stdout
-    assert (release / "release.damaged").read_bytes() == GARBAGE
     assert released_counts(release).equals(before)
+    assert Store(home, "town").read_week_before("density", NEXT).height == 4 * 168
+    assert Ledger(home).rows() == charges
+
+
+@pytest.mark.parametrize("damage", [lambda whole: GARBAGE, lambda whole: whole[: len(whole) // 2]])
+def test_a_damaged_release_database_is_made_whole_by_the_next_run(town, tmp_path, damage):
+    home = tmp_path / "home"
+    assert materialise(town.settings, home).success
+    release = home / "town/release"
+    before, charges = released_counts(release), Ledger(home).rows()
+    database = release / "release.duckdb"
+    database.write_bytes(damage(database.read_bytes()))
+    (release / "release.partial").write_bytes(GARBAGE)  # of an export that was killed
+    assert materialise(town.settings, home, asset_selection=only("release_database")).success
+    assert released_counts(release).equals(before)
+    assert not (release / "release.partial").exists()
+    assert Ledger(home).rows() == charges
+
+
+def test_each_damaged_week_is_named_until_all_are_rebuilt(town, tmp_path):
+    home = tmp_path / "home"
+    weeks = {WEEK: town.visits, str(NEXT): town.visits.parent / str(NEXT)}
+    weeks[str(NEXT)].mkdir()
+    (weeks[str(NEXT)] / "part-0.csv").write_text("user_id,time,tower_id\ncid,2007-09-18 10:00:00,B\n")
+    assert all(materialise(town.settings, home, week).success for week in weeks)
+    release = home / "town/release"
+    before, charges = released_counts(release), Ledger(home).rows()
+    for week in weeks:
+        (release / f"tables/smoothed_series/{week}.parquet").write_bytes(GARBAGE)
+
+    settings = ("--settings", str(town.settings))
+    stopped = density(home, "rebuild", *settings, "--from", WEEK, "--to", WEEK)
+    assert stopped.returncode == 1  # its tables are made, the database cannot be
+    words = f"smoothed_series/{NEXT}.parquet must be a Parquet file, but it is damaged"
+    assert words in stopped.stderr
+    assert f"`make rebuild FROM={NEXT} TO={NEXT}`" in stopped.stderr
+    assert released_counts(release).equals(before)
+    rebuilt = density(home, "rebuild", *settings, "--from", str(NEXT), "--to", str(NEXT))
+    assert rebuilt.returncode == 0, rebuilt.stderr
+    assert released_counts(release).equals(before)
+    assert density(home, "rebuild", *settings).returncode == 0
     assert Ledger(home).rows() == charges
 
 
@@ -84,15 +127,21 @@ def test_a_confidential_week_that_is_damaged(tmp_path):
 
 
 def test_damage_in_the_middle_of_a_database_is_seen(tmp_path):
+    """Where it opens, and most of its tables can be read."""
     store = Store(tmp_path, "town")
     store.write_public("numbers", pl.DataFrame({"n": list(range(200_000))}).sample(fraction=1, shuffle=True, seed=1))
-    assert readable(store.release_database)
+    export(store)
     with store.release_database.open("r+b") as file:
         file.seek(300_000)
         file.write(GARBAGE * 5)
-    assert not readable(store.release_database)
-    with pytest.raises(BadInput, match="make rebuild"):
-        store.read_public("numbers")
+    with (
+        duckdb.connect(str(store.release_database), read_only=True) as connection,
+        pytest.raises(duckdb.Error, match="Corrupt"),
+    ):
+        connection.sql("select sum(n) from numbers").fetchall()
+    assert export(store) == ["numbers.parquet"]
+    with duckdb.connect(str(store.release_database), read_only=True) as connection:
+        assert connection.sql("select sum(n) from numbers").fetchall() == [(sum(range(200_000)),)]
 
 
 def test_a_damaged_ledger_stops_every_door_until_a_backup_is_restored(tmp_path):

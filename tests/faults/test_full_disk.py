@@ -43,6 +43,19 @@ def test_a_week_that_does_not_fit_leaves_the_old_one_and_fits_later(small_disk):
     assert found["rows"] == 5000 * 20
 
 
+def test_a_released_week_that_does_not_fit_leaves_tables_and_database_and_fits_later(small_disk):
+    endings = [week["refused"] for week in small_disk["released"]]
+    assert "" in endings
+    assert any(WORDS in ending for ending in endings)
+    for week in small_disk["released"]:
+        assert week["refused"] == "" or WORDS in week["refused"]
+        assert week["rows"] in ((100, 20_100) if week["refused"] else (20_100,))  # all of the new week, or nothing
+        assert week["old"]
+        assert week["later"] == ""
+        assert week["rows_later"] == 20_100
+        assert week["leftovers"] == ["release.duckdb", "tables"]
+
+
 def test_every_draw_is_paid_for_wherever_the_disk_fills_up(small_disk):
     endings = [door["first"] for door in small_disk["doors"]]
     assert "" in endings  # with enough room it is drawn

@@ -6,12 +6,14 @@ Runs in a mount namespace of its own, so the small disk it mounts is seen by nob
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 from datetime import date
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+import duckdb
 import polars as pl
 from door import REQUEST, Door
 
@@ -22,9 +24,10 @@ from resources.faults import in_clear_words
 from resources.ledger.ledger import Ledger
 from resources.sql.engine import SqlEngine
 from resources.sql.ingest import write_records
+from resources.tables.release_database import export
 from resources.tables.store import Store
 
-WEEK = date(2007, 9, 10)
+WEEK, NEXT = date(2007, 9, 10), date(2007, 9, 17)
 CITY = CitySettings.model_construct(visit_user="user_id", visit_time="time", visit_tower="tower_id")
 
 
@@ -77,6 +80,43 @@ def ingest(disk: Path, records: Path) -> dict:
     }
 
 
+def released(disk: Path) -> list[dict]:
+    """A week of a released table and the database made of it, on ever less room, then on enough."""
+    found = []
+    drawn = (hashlib.sha256(str(n).encode()).digest() for n in range(20_000))  # does not compress
+    numbers = pl.DataFrame({"n": [int.from_bytes(digest[:6]) for digest in drawn]})
+    for pages in (600, 400, 300, 200, 150, 100, 60, 40, 20, 0):
+        store = Store(disk / f"released{pages}", "town")
+        store.write_release_week("density", WEEK, numbers.head(100), "r1")
+        export(store)
+
+        def week(store: Store = store) -> None:
+            store.write_release_week("density", NEXT, numbers, "r2")
+            export(store)
+
+        leave(disk, pages)
+        refused = attempt(disk, week)
+        rows = exported_rows(store)
+        (disk / "ballast").unlink()
+        found.append(
+            {
+                "refused": refused,
+                "rows": rows,
+                "old": store.read_release_week("density", WEEK, "r1").equals(numbers.head(100)),
+                "later": attempt(disk, week),
+                "rows_later": exported_rows(store),
+                "leftovers": sorted(file.name for file in store.release.iterdir()),
+            }
+        )
+        shutil.rmtree(store.folder.parent)
+    return found
+
+
+def exported_rows(store: Store) -> int:
+    with duckdb.connect(str(store.release_database), read_only=True) as connection:
+        return len(connection.table("density"))
+
+
 def doors(disk: Path) -> list[dict]:
     """A door on ever less room, then on enough: how it ended, and how often noise was drawn and paid."""
     found = []
@@ -105,4 +145,5 @@ def doors(disk: Path) -> list[dict]:
 if __name__ == "__main__":
     place = Path(sys.argv[1])
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "small", str(place)], check=True)
-    print(json.dumps({"ingest": ingest(place, place.parent), "doors": doors(place)}))
+    found = {"ingest": ingest(place, place.parent), "released": released(place), "doors": doors(place)}
+    print(json.dumps(found))

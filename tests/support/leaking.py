@@ -45,9 +45,9 @@ def _week(step: Step) -> Path:
     return _confidential(step) / TABLE / f"{step.week}.parquet"
 
 
-def _records(step: Step) -> str:
-    pattern = step.settings.path(str(step.settings.city.visits).replace("{week}", str(step.week)))
-    return "".join(file.read_text() for file in sorted(pattern.parent.glob(pattern.name)))
+def _records(step: Step) -> Path:
+    """A file of the operator's, as `town.py` writes it."""
+    return step.settings.path(str(step.settings.city.visits)).parents[1] / str(step.week) / "part-0.csv"
 
 
 def _view(step: Step) -> str:
@@ -98,6 +98,7 @@ BY_READER: dict[str, Callable[[Step], str]] = {
     "undeclared read": lambda step: str(step.read(TABLE).rows()),
     "week before": lambda step: str(step.read.before(TABLE)),
     "fingerprint": lambda step: step.read.fingerprint(TABLE),
+    "whether it is there": lambda step: str(step.read.exists(TABLE)),
     "number of rows": lambda step: str(step.read.rows(TABLE)),
     "tables of the reader": lambda step: str(step.read.tables.read_week(TABLE, step.week).rows()),
 }
@@ -120,6 +121,8 @@ TO_THE_WEEK: dict[str, Callable[[Step], str]] = {
 }
 TO_OTHER_FILES: dict[str, Callable[[Step], str]] = {
     "secret": lambda step: (_confidential(step) / "secret").read_bytes().hex(),
-    "records": _records,
+    "records": lambda step: _records(step).read_text(),
+    "records, listed": lambda step: "".join(os.listdir(_records(step).parent)),
+    "records, by SQL": lambda step: str(duckdb.sql(f"from read_csv('{_records(step)}')").fetchall()),
 }
 WAYS = BY_READER | TO_THE_WEEK | TO_OTHER_FILES

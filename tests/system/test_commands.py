@@ -33,7 +33,7 @@ def test_release_says_what_was_produced_and_purge_erases_what_is_confidential(to
     assert str(visits) in done.stdout
     assert len(pl.read_parquet(visits)) == 2
     assert {name for name in os.listdir(home) if not name.startswith("ledger.sqlite-")} == {"town", "ledger.sqlite"}
-    assert sorted(os.listdir(home / "town")) == ["confidential", "dagster", "release"]
+    assert sorted(os.listdir(home / "town")) == ["confidential", "dagster", "locks", "release"]
     assert "bob" not in done.stdout + done.stderr
 
     refused = density(home, "purge", "--settings", str(town.settings), "--week", "2007-09-03")

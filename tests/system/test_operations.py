@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import dagster as dg
 import pytest
-from runs import WEEK
+from runs import WEEK, opened
 from serving import ROOT, answer_when, asked, serving
 from town import make_town
 
@@ -41,7 +41,7 @@ def place(tmp_path_factory):
     other.mkdir()
     (other / "part.csv").write_text("user_id,time,tower_id\ncid,2007-09-18 10:00:00,B\n")
     home = folder / "home"
-    instance_folder = open_instance(home, "town")
+    instance_folder = open_instance(opened(town.settings, home))
     del os.environ["DAGSTER_HOME"]
     with dg.DagsterInstance.from_config(str(instance_folder)) as instance:
 

@@ -1,0 +1,86 @@
+"""Every scheme releases the small town, one after another in one process, and nothing of one is left for the next."""
+
+import json
+from collections.abc import Iterator
+
+import dagster as dg
+import pytest
+from runs import MONDAY, WEEK, only, ran
+
+from density_assets import definitions
+from density_assets.city import City
+from density_assets.publication.verification import verify_release
+from density_assets.schemes import SCHEMES
+from density_assets.settings import load_settings
+
+# What a release is made of, by scheme; everything else is counted for people to look at, or not at all.
+GEOMETRY = {"cells", "antennas", "towers", "tower_cells", "overlaps"}
+COUNTED = {"visits", "truncated_visits", "tower_series"}
+ALWAYS = GEOMETRY | COUNTED | {"noisy_totals", "noisy_series", "smoothed_series"}
+COVER = {"cover_graph", "cover_series"}
+SAMPLED = {"one_visit_histogram", "visit_total"}
+MADE_OF = {
+    "lowrank": {"visit_total"},
+    "gpa": {"iris_series"},
+    "efpag_iris": {"iris_series", "clusters"},
+    **dict.fromkeys(("lpa", "direct", "threshold", "static_hybrid", "dynamic_hybrid"), COVER),
+    **dict.fromkeys(("fpa", "efpa", "efpag"), COVER | SAMPLED | {"clusters"}),
+}
+PUBLISHED = ("density", "published_counts", "privacy_statement", "ledger", "audit_page", "release_database")
+
+
+def under(town, home, scheme: str) -> City:
+    """The town under another scheme, in a home of its own."""
+    settings = load_settings(town.settings)
+    chosen = settings.scheme.model_copy(update={"name": scheme})
+    return City(settings.model_copy(update={"scheme": chosen}), home / scheme)
+
+
+def ancestors(city: City, asset: str) -> set[str]:
+    """All assets that an asset is made of."""
+    assets, _ = definitions.graph(city)
+    reads = {spec.key: [dep.asset_key for dep in spec.deps] for one in assets for spec in one.specs}
+
+    def upstream(key: dg.AssetKey) -> Iterator[str]:
+        for read in reads[key]:
+            yield read.to_user_string()
+            yield from upstream(read)
+
+    return set(upstream(dg.AssetKey(asset)))
+
+
+def test_every_scheme_is_listed():
+    assert MADE_OF.keys() == SCHEMES.keys()
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_release_is_made_of_what_its_scheme_reads_and_of_nothing_else(town, tmp_path, scheme):
+    assert ancestors(under(town, tmp_path, scheme), "density") == ALWAYS | MADE_OF[scheme]
+
+
+def test_all_schemes_release_in_one_process_what_they_were_asked_for(town, tmp_path):
+    """All are wired before the first runs; each then runs what it is made of, and that is enough."""
+    cities = {scheme: under(town, tmp_path, scheme) for scheme in SCHEMES}
+    wired = {scheme: definitions.build(city).resolve_job_def("weekly_release") for scheme, city in cities.items()}
+    measured = set()
+    for scheme, city in cities.items():
+        needed = {*ALWAYS, *MADE_OF[scheme], *PUBLISHED}
+        with dg.DagsterInstance.ephemeral() as instance:
+            result = wired[scheme].execute_in_process(
+                instance=instance, partition_key=WEEK, asset_selection=only(*needed)
+            )
+        assert result.success
+        assert ran(result) == needed
+        folder = city.store.release
+        said = json.loads((folder / f"privacy_statement_{WEEK}.json").read_text())
+        assert said["scheme"] == scheme
+        assert all(holds for holds, _ in verify_release(folder / f"privacy_statement_{WEEK}.json"))
+        # the ledger knows a scheme by its draws: they are those of this city's plan
+        charges = [row.charge for row in city.ledger.rows()]
+        release = city.release(MONDAY)
+        assert release.scheme == scheme
+        assert city.store.read_public("audit_page")["scheme"].to_list() == [scheme]
+        assert {charge.door: charge.events for charge in charges} == dict(city.scheme.plan(city.settings))
+        assert {charge.measurement for charge in charges} == {release.key(door) for door in release.doors}
+        measured |= {charge.measurement for charge in charges}
+    assert len(measured) == sum(len(city.plan) for city in cities.values())  # no draw serves two schemes
