@@ -28,7 +28,9 @@ PLACES = {"noisy_series": 1_303, "smoothed_series": 989, "density": 989}  # of t
 def compare() -> None:
     """Print one Markdown table: the least seconds of each step by weeks stored, and their ratio."""
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
-        homes = {weeks: _filled(Path(folder) / f"{weeks}", weeks) for weeks in STORED}
+        homes = {weeks: Path(folder) / f"{weeks}" for weeks in STORED}
+        for weeks, home in homes.items():
+            cost(fill, home / "stored", weeks)  # elsewhere, because a process starts with the peak of its parent
         # In turns, because others use the machine as well.
         measured = [{weeks: _week(homes[weeks], weeks) for weeks in STORED} for _ in range(REPETITIONS)]
         few, many = ([repetition[weeks] for repetition in measured] for weeks in STORED)
@@ -47,15 +49,6 @@ def _row(step: str, before: float, after: float) -> None:
     print(f"| {step} | {before:.2f} s | {after:.2f} s | {after / before:.2f} |")
 
 
-def _filled(home: Path, weeks: int) -> Path:
-    """A home in which so many weeks are stored and exported."""
-    stored = ReleasedTables(home / "stored")
-    for number in range(weeks):
-        write(stored.folder, number)
-    export(stored)
-    return home
-
-
 def _week(home: Path, weeks: int) -> tuple[Cost, Cost]:
     """One week more, in a copy."""
     city = home / "city"
@@ -63,6 +56,13 @@ def _week(home: Path, weeks: int) -> tuple[Cost, Cost]:
     shutil.copytree(home / "stored", city)  # with the times of files, so that nothing seems new
     os.sync()  # what was copied is not what is measured
     return cost(write, city, weeks), cost(bring_up_to_date, city, len(PLACES))
+
+
+def fill(folder: Path, weeks: int) -> None:
+    """Store and export so many weeks."""
+    for number in range(weeks):
+        write(folder, number)
+    export(ReleasedTables(folder))
 
 
 def write(folder: Path, number: int) -> None:

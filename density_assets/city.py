@@ -95,12 +95,15 @@ class City:
 
     def release(self, week: date) -> Release:
         """The release of a week: everything that decides what it draws, under today's settings and geography."""
-        known = self.__dict__.setdefault("_releases", {})
         key = (week, self.store.written("cells", "towers"))
-        if key not in known:
-            known[key] = self._release(str(week))
-        release: Release = known[key]
-        return release
+        if key not in self._releases:
+            self._releases[key] = self._release(str(week))
+        return self._releases[key]
+
+    @cached_property
+    def _releases(self) -> dict[tuple[date, tuple[int, ...]], Release]:
+        """Those made before, by week and by when the geography they hash was written."""
+        return {}
 
     def _release(self, week: str) -> Release:
         settings, scheme = self.settings, self.scheme

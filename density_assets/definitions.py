@@ -4,11 +4,10 @@ import dagster as dg
 
 from density_assets.city import City
 from density_assets.graph import confidential, doors, evaluation, jobs, public, register, release
-from density_assets.graph.assets import Blueprint, blueprints
+from density_assets.graph.assets import blueprints
 from density_assets.graph.automation import following, sensors, weekly_schedule
 from density_assets.graph.catalogue import Catalogue
 from density_assets.graph.checks import CHECKS
-from density_assets.graph.checks.release import zone_rule_check
 from density_assets.graph.console import console
 from density_assets.graph.partitions import weekly_partitions
 from density_assets.graph.research import study_asset
@@ -20,16 +19,20 @@ from density_assets.research.studies import STUDIES
 BLUEPRINTS = blueprints(public, confidential, doors, release, register, evaluation)
 
 
-def build(city: City) -> dg.Definitions:
-    """All assets, checks, jobs and automation of one city."""
+def build(city: City, *, by_force: bool = False) -> dg.Definitions:
+    """All assets, checks, jobs and automation of one city.
+
+    by_force: whether a job erases weeks that are not released; only a terminal offers that.
+    """
     refuse_kept(named_files(city.settings), city.home)
     assets, known = graph(city)
     weekly = jobs.weekly_release(weekly_partitions(city))
     secret = [blueprint.name for blueprint in BLUEPRINTS if blueprint.zone.secret]
+    forced = [jobs.purge_job(secret, force=True)] if by_force else []
     return dg.Definitions(
         assets=following(assets),
-        asset_checks=[check.build(known) for check in (*CHECKS, zone_rule_check(assets, city))],
-        jobs=[weekly, jobs.rebuild_release(weekly_partitions(city)), jobs.audit_job(), jobs.purge_job(secret)],
+        asset_checks=[check.build(known) for check in CHECKS],
+        jobs=[weekly, jobs.rebuild_release(weekly_partitions(city)), jobs.audit_job(), jobs.purge_job(secret), *forced],
         schedules=[weekly_schedule(city, weekly)],
         sensors=sensors(city, weekly),
         loggers={"console": console},
@@ -40,20 +43,20 @@ def build(city: City) -> dg.Definitions:
 
 def graph(city: City) -> tuple[list[dg.AssetsDefinition], Catalogue]:
     """Every asset, after a look at how data would flow between them, and what there is as plain values."""
-    known = catalogue(city, BLUEPRINTS)
+    known = catalogue(city)
     assets = [blueprint.build(city, known) for blueprint in BLUEPRINTS]
     assets += [study_asset(study, city) for study in STUDIES.values()]
     refuse_leaks(assets)
     return assets, known
 
 
-def catalogue(city: City, planned: list[Blueprint]) -> Catalogue:
-    """What the graph of a city will hold."""
-    shelves = {blueprint.name: blueprint.shelf for blueprint in planned}
-    nodes = [Node(plan.name, plan.zone.value, tuple(sorted(plan.inputs(city)))) for plan in planned]
-    invented = {study.asset_name for study in STUDIES.values() if not study.tables and not study.weekly}
-    checks = [check.known(shelves, invented) for check in (*CHECKS, zone_rule_check([], city))]
-    return Catalogue(shelves, nodes, checks)
+def catalogue(city: City) -> Catalogue:
+    """What the graph of a city holds."""
+    shelves = {blueprint.name: blueprint.shelf for blueprint in BLUEPRINTS}
+    nodes = [Node(plan.name, plan.zone, tuple(sorted(plan.inputs(city)))) for plan in BLUEPRINTS]
+    invented = [study.asset_name for study in STUDIES.values() if study.invents_people]
+    checks = [check.known(shelves, invented) for check in CHECKS]
+    return Catalogue(shelves, invented, nodes, checks)
 
 
 @dg.definitions

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from density_assets.cli.options import SettingsFile, Week, chosen_week, home
+from density_assets.cli.options import SettingsFile, Week, chosen_week
 from density_assets.errors import BadInput
 
 
@@ -18,15 +18,12 @@ def budget(
     weeks: Annotated[int, typer.Option("--weeks", help="How many releases to plan.")] = 52,
 ) -> int:
     """Say what releases have cost, what is left, and what plans would cost."""
+    from density_assets.city import City
     from density_assets.publication.budget_report import budget_report
-    from density_assets.settings import load_settings
-    from resources.ledger.ledger import Ledger
 
-    chosen = load_settings(settings)
-    if epsilon is not None:
-        chosen = chosen.with_epsilon(epsilon)
-    year = str(chosen_week(week, chosen).year)
-    print(budget_report(chosen, Ledger(home()).rows(), year, weeks))
+    city = City.here()
+    planned = city.settings if epsilon is None else city.settings.with_epsilon(epsilon)
+    print(budget_report(planned, city.ledger.rows(), str(chosen_week(week, city).year), weeks))
     return 0
 
 
@@ -38,10 +35,11 @@ def ledger(
     """Verify, back up or restore the ledger."""
     import sqlite3
 
+    from density_assets.city import home_here
     from resources.ledger.ledger import Ledger, LedgerError
     from resources.measurements import witnesses
 
-    book, known = Ledger(home()), witnesses(home())
+    book, known = Ledger(home_here()), witnesses(home_here())
     try:
         if action == "backup":
             book.backup(_needed(file, action))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import duckdb
 
-from density_assets.calendar import parse_week, week_clock
+from density_assets.calendar import week_clock
 from density_assets.geography.cells_and_towers import Cells, Towers
 from density_assets.geography.cover import minimum_cover
 from density_assets.geography.overlaps import overlaps
@@ -22,13 +22,12 @@ from density_assets.settings import Settings
 from resources.sql.ingest import events
 
 
-def inspect(settings: Settings, week: str | None, home: Path) -> str:
+def inspect(settings: Settings, week: date, home: Path) -> str:
     """Read everything the settings name and describe it; raises what a run would raise."""
-    chosen = parse_week(week) if week else settings.city.first_week
     refuse_kept(named_files(settings), home)
     cells = city_cells(settings)
     towers = city_towers(settings, cells)
-    lines = [*_geography(settings, cells, towers), *_visits(settings, towers, chosen, home)]
+    lines = [*_geography(settings, cells, towers), *_visits(settings, towers, week, home)]
     return "\n".join(f"{name:<10} {text}" for name, text in lines)
 
 

@@ -4,15 +4,16 @@ from typing import Annotated
 
 import typer
 
-from density_assets.cli.options import SettingsFile, Week, home
+from density_assets.cli.options import SettingsFile, Week, chosen_week
 
 
 def check(settings: SettingsFile = None, week: Week = None) -> int:
     """Say what a city's own files hold, without running anything."""
+    from density_assets.city import City
     from density_assets.cli.inspection import inspect
-    from density_assets.settings import load_settings
 
-    print(inspect(load_settings(settings), week, home()))
+    city = City.here()
+    print(inspect(city.settings, chosen_week(week, city), city.home))
     return 0
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from density_assets.settings import Settings
+    from density_assets.city import City
 
 
 def _name_settings(file: Path | None) -> Path | None:
@@ -25,13 +25,8 @@ SettingsFile = Annotated[
 Week = Annotated[str | None, typer.Option("--week", help="The Monday of the week; by default the city's first.")]
 
 
-def home() -> Path:
-    """The folder under which everything produced is kept, absolute since the app started."""
-    return Path(os.environ["DENSITY_HOME"])
-
-
-def chosen_week(week: str | None, settings: "Settings") -> date:
+def chosen_week(week: str | None, city: "City") -> date:
     """The week that --week names, by default the city's first."""
     from density_assets.calendar import parse_week
 
-    return parse_week(week) if week else settings.city.first_week
+    return parse_week(week) if week else city.settings.city.first_week

@@ -7,15 +7,17 @@ from typing import Any
 
 from density_assets.calendar import parse_week
 from density_assets.city import City
-from density_assets.definitions import BLUEPRINTS, build
+from density_assets.cli.options import chosen_week
+from density_assets.definitions import build
 from density_assets.errors import BadInput
 from density_assets.graph.jobs import AUDIT, ON_THE_TERMINAL, PURGE, PURGE_BY_FORCE, REBUILD, WEEKLY
 from density_assets.graph.terminal import Ended, execute, is_week
+from density_assets.publication.files import AUDIT_PAGE
 
 
 def release_week(city: City, asked: str | None) -> int:
     """Materialise one week end to end and say what was produced; the exit status of the command."""
-    week = _known(city, parse_week(asked) if asked else city.settings.city.first_week)
+    week = _known(city, chosen_week(asked, city))
     if not _run_week(city, WEEKLY, week):
         return 1
     print("\n".join(_produced(city, str(week))))
@@ -50,7 +52,7 @@ def audit(city: City) -> int:
     if not ended.success:
         return 1
     page = ended.shown["audit_page"]
-    print(f"{page['summary']}\n\n{city.store.release / 'audit.html'}")
+    print(f"{page['summary']}\n\n{city.store.release / AUDIT_PAGE}")
     return 0 if page["problems"] == 0 else 1
 
 
@@ -73,8 +75,7 @@ def _run_week(city: City, job: str, week: date) -> bool:
 
 
 def _run(city: City, job: str, **options: Any) -> Ended:
-    secret = [blueprint.name for blueprint in BLUEPRINTS if blueprint.zone.secret]
-    return execute(city, build(city), job, secret, **options)
+    return execute(city, build(city, by_force=job == PURGE_BY_FORCE), job, **options)
 
 
 def _weeks(city: City, first: str, last: str | None) -> list[date]:
@@ -102,7 +103,7 @@ def _produced(city: City, week: str) -> Iterator[str]:
     store = city.store
     yield "\npublished, readable by anybody:"
     yield from (f"  {file}" for file in sorted(store.release.glob(f"*_{week}*")))
-    yield f"  {store.release / 'audit.html'}"
+    yield f"  {store.release / AUDIT_PAGE}"
     yield f"  {store.release_database}"
     yield "confidential, readable by you only:"
     yield from (f"  {file}" for file in sorted(store.confidential.glob(f"*/{week}.parquet")))

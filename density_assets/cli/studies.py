@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from density_assets.cli.options import SettingsFile, Week, chosen_week, home
+from density_assets.cli.options import SettingsFile, Week, chosen_week
 from density_assets.errors import BadInput, nearest
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def study(
     if name not in STUDIES:
         raise BadInput(f"a study must be one of {', '.join(STUDIES)}; got {name!r}{nearest(name, STUDIES)}")
     chosen = STUDIES[name]
-    outcome = conduct(chosen, _source(settings, week, data), repetitions or chosen.repetitions, say)
+    outcome = conduct(chosen, _source(week, data), repetitions or chosen.repetitions, say)
     print(f"{outcome.summary}\n{outcome.folder}")
     return 0
 
@@ -57,19 +57,16 @@ def results(
     """Run studies and write the results page with their tables and figures."""
     from density_assets.research.results import write_results
 
-    write_results(_source(settings, week, None), [*(studies or []), *(more or [])], repetitions, page)
+    write_results(_source(week, None), [*(studies or []), *(more or [])], repetitions, page)
     print(page)
     return 0
 
 
-def _source(file: Path | None, week: str | None, data: Path | None) -> "Source":
+def _source(week: str | None, data: Path | None) -> "Source":
     """The city and week that the options name, as studies take them."""
+    from density_assets.city import City
     from density_assets.graph.console import say
     from density_assets.research.study import Source
-    from density_assets.settings import load_settings
-    from resources.tables.stamps import stamp_values
-    from resources.tables.store import Store
 
-    settings = load_settings(file)
-    store = Store(home(), settings.city.name, stamp_values(settings))
-    return Source(settings, store, chosen_week(week, settings), data, say)
+    city = City.here()
+    return Source(city.settings, city.store, chosen_week(week, city), data, say)

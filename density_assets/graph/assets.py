@@ -20,27 +20,35 @@ from types import ModuleType
 from typing import Any
 
 import dagster as dg
+import polars as pl
 
 from density_assets.city import City
 from density_assets.graph import sealed
 from density_assets.graph.catalogue import Catalogue
 from density_assets.graph.columns import Columns, lineage, schema
-from density_assets.graph.jobs import REBUILD
 from density_assets.graph.partitions import weekly_partitions
-from density_assets.graph.step import Made, Reader, SecretStep, Shelf, Step
+from density_assets.graph.step import Made, Shelf, step_for
 from density_assets.graph.zones import GROUPS, OWNERS, WRITER
 from density_assets.privacy.zones import Zone
 from resources.faults import in_clear_words
 from resources.sql.models import Model
 from resources.tables.content import column_types, fingerprint
 from resources.tables.files import private_files, write_durably
-from resources.tables.released import ReleasedTables
 
 # Data versions are what auditors follow; Dagster calls their parameter beta and says so on every run.
 warnings.filterwarnings("ignore", category=dg.BetaWarning, message=".*data_version.*")
 
 Names = tuple[str, ...]
 Context = dg.AssetExecutionContext
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A table as it is kept: its size, the types of its columns, and a version that follows its content."""
+
+    rows: int
+    types: dict[str, str]
+    version: str
 
 
 @dataclass(frozen=True)
@@ -77,7 +85,7 @@ class Blueprint:
     def arguments(self) -> Names:
         """The inputs whose tables the function takes as arguments."""
         parameters = inspect.signature(self.function).parameters.values()
-        return tuple(p.name for p in parameters if "DataFrame" in str(p.annotation))
+        return tuple(p.name for p in parameters if p.annotation is pl.DataFrame)
 
     def inputs(self, city: City) -> Names:
         """All assets it reads."""
@@ -109,62 +117,44 @@ class Blueprint:
         week = date.fromisoformat(context.partition_key) if self.weekly else None
         columns = self.columns(city)
         made = self._made(context, city, week, catalogue)
-        if made.table is not None:
-            if made.table.columns != list(columns):
-                raise ValueError(f"{self.name} must have the columns {list(columns)}, got {made.table.columns}")
-            self._keep(city, week, made)
-        rows, types = self._shape(city, week, made)
+        if made.table is not None and made.table.columns != list(columns):
+            raise ValueError(f"{self.name} must have the columns {list(columns)}, got {made.table.columns}")
+        stored = self._stored(city, week, made.table)
+        # Equal versions of real people's tables in two runs would tell everybody that no record changed in between, so
+        # theirs are bound to the run.
+        hides = self.zone.secret and not city.synthetic
+        version = city.store.keyed(f"{context.run_id} {self.name}") if hides else stored.version
         metadata = {
-            "dagster/column_schema": schema(columns, types),
+            "dagster/column_schema": schema(columns, stored.types),
             "dagster/column_lineage": lineage(columns),
-            **self._shown(city, week, made.pictures, {"rows": rows} | made.facts),
+            **self._shown(city, week, made.pictures, {"rows": stored.rows} | made.facts),
         }
-        version = dg.DataVersion(self._version(context, city, week, made))
-        return dg.MaterializeResult(metadata=metadata, data_version=version)
+        return dg.MaterializeResult(metadata=metadata, data_version=dg.DataVersion(version))
 
     def _made(self, context: Context, city: City, week: date | None, catalogue: Catalogue) -> Made:
-        """Do the work: secret steps and doors here, released ones behind a wall."""
-        release = city.release(week) if week and self.zone is not Zone.CONFIDENTIAL else None
-        tables = ReleasedTables(city.store.folder) if self.zone.free else city.store
+        """Do the work: steps that may touch records here, released ones behind a wall."""
         inputs = {name: catalogue.shelves[name] for name in self.inputs(city)}
-        read = Reader(self.name, self.zone, inputs, tables, week, release.name if release else "")
-        given = {**{name: read(name) for name in self.arguments}, **self.given(city, context, catalogue)}
-        known = (self.name, city.settings, read, release, context.log.info, context.log.warning)
-        if not self.zone.free:
-            return self.function(SecretStep(*known, city, context.run.job_name == REBUILD), **given)
-        if self.zone is Zone.PUBLIC or not city.sealed:
-            return self.function(Step(*known), **given)
-        hidden = sealed.hidden_from_releases(city)
-        return sealed.perform(self.function.__module__, self.name, Step(*known), given, hidden)
+        step = step_for(self.name, self.zone, inputs, city, week, context)
+        given = {**{name: step.read(name) for name in self.arguments}, **self.given(city, context, catalogue)}
+        if self.zone is Zone.RELEASE and city.sealed:
+            return sealed.perform(self.function.__module__, step, given, sealed.hidden_from_releases(city))
+        return self.function(step, **given)
 
-    def _keep(self, city: City, week: date | None, made: Made) -> None:
-        assert made.table is not None  # looked at before
+    def _stored(self, city: City, week: date | None, table: pl.DataFrame | None) -> Stored:
+        """Keep a table where its zone says; without one, SQL has kept a confidential week already."""
+        store = city.store
+        if table is None:
+            assert week is not None  # only weeks of confidential tables are kept by SQL
+            return Stored(*store.week_shape(self.table, week), store.week_fingerprint(self.table, week))
         if week is None:
-            city.store.write_public(self.table, made.table)
+            store.write_public(self.table, table)
         elif self.zone.secret:
-            city.store.write_week(self.table, week, made.table)
+            store.write_week(self.table, week, table)
         else:
-            city.store.write_release_week(self.table, week, made.table, city.release(week).name)
-
-    def _shape(self, city: City, week: date | None, made: Made) -> tuple[int, dict[str, str]]:
-        if made.table is not None:
-            return len(made.table), column_types(made.table.to_arrow().schema)
-        assert week is not None  # only weeks of confidential tables are stored by SQL
-        return city.store.week_shape(self.table, week)
-
-    def _version(self, context: Context, city: City, week: date | None, made: Made) -> str:
-        """A content hash: plain where everybody may know the content, else keyed.
-
-        Not of real people's tables: equal versions of two runs would tell everybody that no record changed in between,
-        so theirs are bound to the run.
-        """
-        if self.zone.secret and not city.synthetic:
-            return city.store.keyed(f"{context.run_id} {self.name}")
-        if made.table is None:
-            assert week is not None  # only weeks of confidential tables are stored by SQL
-            return city.store.week_fingerprint(self.table, week)
-        plain = fingerprint(made.table)
-        return city.store.keyed(plain) if self.zone.secret else plain
+            store.write_release_week(self.table, week, table, city.release(week).name)
+        plain = fingerprint(table)
+        version = store.keyed(plain) if self.zone.secret else plain
+        return Stored(len(table), column_types(table.to_arrow().schema), version)
 
     def _shown(
         self, city: City, week: date | None, pictures: dict[str, bytes], facts: dict[str, Any]

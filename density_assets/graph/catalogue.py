@@ -26,9 +26,13 @@ class KnownCheck:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """The assets, without studies, where their tables are kept, and all checks."""
+    """The assets, without studies, where their tables are kept, and all checks.
+
+    invented: studies that make people of their own, so that everybody may know what they find.
+    """
 
     shelves: Mapping[str, Shelf]
+    invented: Sequence[str]
     nodes: Sequence[Node]
     checks: Sequence[KnownCheck]
 

@@ -13,13 +13,13 @@ from density_assets.geography.overlaps import interpolation
 from density_assets.geography.tables import cells_from, cover_from, overlaps_from, polygons, towers_from
 from density_assets.graph.assets import Blueprint, asset, sql_version
 from density_assets.graph.columns import Column, Columns, column, model_columns, upstream
-from density_assets.graph.step import Made, SecretStep
+from density_assets.graph.step import Made, RecordStep
 from density_assets.people.population import simulate_week
 from density_assets.privacy.zones import Zone
+from density_assets.publication.pictures.maps import value_map
+from density_assets.publication.pictures.rhythm import week_rhythm
 from density_assets.records.confinement import refuse_kept
 from density_assets.records.event_files import is_complete, record_files
-from density_assets.research.plots.maps import value_map
-from density_assets.research.plots.rhythm import week_rhythm
 from resources.sql.ingest import write_records, write_simulated
 from resources.sql.models import model
 from resources.sql.parameters import model_parameters
@@ -39,7 +39,7 @@ def _visit_columns() -> Columns:
     kinds=("sql", "duckdb", "parquet"),
     code_version=sql_version(model("visits")),
 )
-def visits(step: SecretStep, antennas: pl.DataFrame, towers: pl.DataFrame, cells: pl.DataFrame) -> Made:
+def visits(step: RecordStep, antennas: pl.DataFrame, towers: pl.DataFrame, cells: pl.DataFrame) -> Made:
     """Who was seen where in which hour: one row per subscriber, hour and tower site of the week.
 
     Records are folded onto the city's clocks, mapped from antennas to sites and only then deduplicated.
@@ -63,14 +63,14 @@ def visits(step: SecretStep, antennas: pl.DataFrame, towers: pl.DataFrame, cells
     return Made(None, facts={"rejected": rejected})
 
 
-def _progress(step: SecretStep) -> Callable[[str], None]:
+def _progress(step: RecordStep) -> Callable[[str], None]:
     """Tell how far work is; of real people only to the terminal, because the number of lines tells their number."""
     if step.city.synthetic:
         return step.say
     return lambda line: print(f"  … {line}", file=sys.stderr, flush=True) if sys.stderr.isatty() else None
 
 
-def _say_clock_changes(step: SecretStep, clock: WeekClock) -> None:
+def _say_clock_changes(step: RecordStep, clock: WeekClock) -> None:
     for hours, fate in (
         (clock.repeated, "happens twice and is one slot"),
         (clock.missing, "does not happen"),
@@ -83,7 +83,7 @@ def _model_asset(name: str) -> Blueprint:
     """An asset whose work is the SELECT in `dbt_like_sql/<name>.sql`."""
     wanted = model(name)
 
-    def run(step: SecretStep) -> Made:
+    def run(step: RecordStep) -> Made:
         parameters = model_parameters(step.settings, step.city.store, step.week)
         step.city.engine.materialise(name, step.week, parameters, _progress(step))
         return Made(None)
@@ -114,7 +114,7 @@ visit_total = _model_asset("visit_total")
     },
 )
 def iris_series(
-    step: SecretStep,
+    step: RecordStep,
     tower_series: pl.DataFrame,
     overlaps: pl.DataFrame,
     towers: pl.DataFrame,
@@ -144,7 +144,7 @@ def iris_series(
     },
 )
 def cover_series(
-    step: SecretStep,
+    step: RecordStep,
     tower_series: pl.DataFrame,
     overlaps: pl.DataFrame,
     cover_graph: pl.DataFrame,

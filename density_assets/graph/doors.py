@@ -18,7 +18,7 @@ from density_assets.errors import BadInput
 from density_assets.geography.places import Kind
 from density_assets.graph.assets import asset
 from density_assets.graph.columns import CALENDAR, SETTINGS, Columns, column
-from density_assets.graph.step import Made, Reader, SecretStep
+from density_assets.graph.step import Made, Reader, RecordStep
 from density_assets.privacy.noise import Noise
 from density_assets.privacy.release import Release
 from density_assets.privacy.zones import Zone
@@ -87,7 +87,7 @@ def _series_deps(city: City) -> tuple[str, ...]:
 
 
 @asset(Zone.MECHANISM, _totals_columns, deps=_totals_deps, kinds=("opendp", "duckdb"))
-def noisy_totals(step: SecretStep) -> Made:
+def noisy_totals(step: RecordStep) -> Made:
     """First door: the noisy totals of the week, which give the release its scale. Empty if the scheme needs none.
 
     Charged to the ledger before noise is drawn, and drawn once.
@@ -99,7 +99,7 @@ def noisy_totals(step: SecretStep) -> Made:
 
 
 @asset(Zone.MECHANISM, _series_columns, deps=_series_deps, kinds=("opendp", "duckdb"))
-def noisy_series(step: SecretStep) -> Made:
+def noisy_series(step: RecordStep) -> Made:
     """Second door: the noisy series of the week, one per cluster, dense over the public list of places.
 
     Charged to the ledger before noise is drawn, and drawn once.
@@ -108,7 +108,7 @@ def noisy_series(step: SecretStep) -> Made:
     return Made(series_table(measurement.values), facts=_paid(measurement))
 
 
-def _measured(step: SecretStep, door: str) -> Measurement:
+def _measured(step: RecordStep, door: str) -> Measurement:
     """The draw of a door: the stored one, or a new one that is paid for first."""
     city, release, reads = step.city, step.release, _reads(step.city, door)
     scheme = city.scheme

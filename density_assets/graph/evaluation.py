@@ -11,15 +11,15 @@ from density_assets import series
 from density_assets.geography.tables import cells_from
 from density_assets.graph.assets import asset
 from density_assets.graph.columns import column
-from density_assets.graph.step import Made, SecretStep
+from density_assets.graph.step import Made, RecordStep
 from density_assets.privacy.zones import Zone
+from density_assets.publication.pictures.maps import metric_map
+from density_assets.publication.pictures.picture import png
 from density_assets.research.metrics.correlation import pearson_per_row
 from density_assets.research.metrics.earth_movers import emd_per_hour
 from density_assets.research.metrics.pairs import by_hour_of_day, mean_where_defined
 from density_assets.research.metrics.relative_error import mre_per_cell, mre_per_hour
 from density_assets.research.plots.errors import box_plots, errors_by_hour_of_day, errors_over_week
-from density_assets.research.plots.maps import metric_map
-from density_assets.research.plots.picture import png
 
 
 @asset(
@@ -30,7 +30,7 @@ from density_assets.research.plots.picture import png
         "pc": column("Pearson correlation over the week", "density.count", "iris_series.original"),
     },
 )
-def evaluation_metrics(step: SecretStep, iris_series: pl.DataFrame, density: pl.DataFrame, cells: pl.DataFrame) -> Made:
+def evaluation_metrics(step: RecordStep, iris_series: pl.DataFrame, density: pl.DataFrame, cells: pl.DataFrame) -> Made:
     """How far the released counts are from the original ones: MRE and PC per cell, error and EMD by hour.
 
     Confidential, because it is computed from the truth; shown here for synthetic cities only. To choose settings by

@@ -22,7 +22,7 @@ from density_assets.graph.assets import asset
 from density_assets.graph.columns import SETTINGS, column
 from density_assets.graph.step import Made, Step
 from density_assets.privacy.zones import Zone
-from density_assets.research.plots.maps import cover_map, outline_map
+from density_assets.publication.pictures.maps import cover_map, outline_map
 
 CELL_ID = "identifier of the cell"
 TOWER_ID = "identifier of the tower site"

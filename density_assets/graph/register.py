@@ -17,19 +17,18 @@ from density_assets.city import City
 from density_assets.graph.assets import Context, asset
 from density_assets.graph.catalogue import Catalogue, outcomes
 from density_assets.graph.columns import CALENDAR, SETTINGS, column
-from density_assets.graph.release import AUDIT_PAGE
 from density_assets.graph.step import Made, Step
 from density_assets.privacy.charges import Row, charged_events, population_name
 from density_assets.privacy.planning import cost_of
 from density_assets.privacy.zones import Zone
 from density_assets.publication.attack_tests import ATTACK_TESTS, attack_tests
+from density_assets.publication.files import AUDIT_PAGE
 from density_assets.publication.pages.audit_page import AuditData, Checked, audit_html, audit_markdown
 from density_assets.publication.pages.lineage import Node
 from density_assets.publication.pages.spending_chart import spending_svg
 from density_assets.publication.register import Entry, register
 from density_assets.publication.spending import spending
 from density_assets.publication.statement import PACKAGES
-from density_assets.research.studies import STUDIES
 from density_assets.schemes import SCHEMES
 from resources.tables.files import write_durably
 from resources.tables.release_database import LISTED, export
@@ -123,12 +122,13 @@ def _charge_record(row: Row, upto: list[Row], delta: float) -> dict[str, object]
     }
 
 
-def _books(city: City, context: Context, catalogue: Catalogue) -> dict[str, Any]:
+def _audit_inputs(city: City, context: Context, catalogue: Catalogue) -> dict[str, Any]:
     """The ledger, whether it can be trusted, and how checks ended: what the page cannot look up behind its wall."""
     return {
         "rows": city.ledger.rows(),
         "head": city.ledger.head(),
         "problem": city.ledger.problem(city.measurements.witnesses()),
+        "may_be_known": list(ATTACK_TESTS) if city.synthetic else catalogue.invented,
         "nodes": catalogue.nodes,
         "checks": outcomes(catalogue, context.instance, synthetic=city.synthetic),
     }
@@ -156,10 +156,16 @@ def _books(city: City, context: Context, catalogue: Catalogue) -> dict[str, Any]
     kinds=("html",),
     weekly=False,
     op_tags={"dagster/priority": "-1"},  # after the checks of the same run, whose outcomes it shows
-    given=_books,
+    given=_audit_inputs,
 )
 def audit_page(
-    step: Step, rows: list[Row], head: str, problem: str | None, nodes: Sequence[Node], checks: Sequence[Checked]
+    step: Step,
+    rows: list[Row],
+    head: str,
+    problem: str | None,
+    may_be_known: Sequence[str],
+    nodes: Sequence[Node],
+    checks: Sequence[Checked],
 ) -> Made:
     """Every release of the population on one page: promises, cost, lineage, checks, attack tests, versions.
 
@@ -181,7 +187,7 @@ def audit_page(
         budget_delta=settings.privacy.budget_delta,
         nodes=nodes,
         checks=checks,
-        attack_tests=attack_tests(step.folder.parent / "studies", _attack_tests_of_nobody(settings.city.synthetic)),
+        attack_tests=attack_tests(step.folder.parent / "studies", may_be_known),
         software={"python": python_version(), **{name: version(name) for name in LIBRARIES}},
         mechanisms={name: str(scheme.version) for name, scheme in SCHEMES.items()},
     )
@@ -191,12 +197,6 @@ def audit_page(
     pictures = {"spending": spending_svg(data.years, data.budget_epsilon).encode()} if data.years else {}
     shown = {"page": dg.MetadataValue.path(str(file)), "summary": dg.MetadataValue.md(audit_markdown(data))}
     return Made(table, pictures, {**shown, "problems": data.problems})
-
-
-def _attack_tests_of_nobody(synthetic: bool) -> list[str]:
-    """Attack tests whose numbers are nobody's: all of a synthetic city, else those that read none of its tables."""
-    own = [name for name, study in STUDIES.items() if not study.tables]
-    return list(ATTACK_TESTS) if synthetic else own
 
 
 def _release_record(release: Entry) -> dict[str, object]:

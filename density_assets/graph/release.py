@@ -26,17 +26,16 @@ from density_assets.graph.step import Made, Step
 from density_assets.graph.zones import GROUPS
 from density_assets.privacy.charges import Budget, Row, charged_events
 from density_assets.privacy.zones import Zone
-from density_assets.publication.files import clock_note, density_table, dictionary, digests, geojson
+from density_assets.publication.files import AUDIT_PAGE, clock_note, density_table, dictionary, digests, geojson
 from density_assets.publication.pages.page import ReportData, report_html
+from density_assets.publication.pictures.maps import value_map
+from density_assets.publication.pictures.rhythm import week_rhythm
 from density_assets.publication.statement import Facts, as_markdown, statement
-from density_assets.research.plots.maps import value_map
-from density_assets.research.plots.rhythm import week_rhythm
 from density_assets.schemes import SCHEMES
 from density_assets.schemes.drawn_tables import series_from, totals_from
 from density_assets.schemes.scheme import TOTALS
 from resources.tables.files import parquet_bytes, write_durably
 
-AUDIT_PAGE = "audit.html"  # beside the pages of releases
 COUNT_FILES = (("density", "parquet"), ("density", "csv"), ("density", "geojson"), ("data_dictionary", "md"))
 IDS = {"towers": "towers.tower_id", "cells": "cells.cell_id", "cover": "cover_graph.id"}  # of places, by kind
 STATED = "privacy_statement.sha256"
@@ -166,7 +165,7 @@ def published_counts(step: Step, density: pl.DataFrame, cells: pl.DataFrame) -> 
     return Made(pl.DataFrame({"file": list(by_file), "sha256": list(by_file.values())}))
 
 
-def _books(city: City, context: Context, catalogue: Catalogue) -> dict[str, Any]:
+def _paid_ledger(city: City, context: Context, catalogue: Catalogue) -> dict[str, Any]:
     """The ledger, and which of its charges paid for the draws of the week."""
     release = city.release(date.fromisoformat(context.partition_key))
     paid_by = frozenset(city.measurements.stored(release, door).charge for door in release.doors)
@@ -181,7 +180,7 @@ def _books(city: City, context: Context, catalogue: Catalogue) -> dict[str, Any]
     },
     deps=("noisy_totals", "noisy_series", "published_counts"),
     kinds=("json", "markdown"),
-    given=_books,
+    given=_paid_ledger,
 )
 def privacy_statement(step: Step, rows: list[Row], chain: list[Record], paid_by: frozenset[str]) -> Made:
     """What is promised of the published counts, and how it was paid: as data and as text.

@@ -11,6 +11,7 @@ import pickle
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from importlib import import_module
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -28,18 +29,18 @@ class RemoteError(Exception):
     """What went wrong in the process, as it would have been printed there."""
 
 
-def perform(module: str, name: str, step: Step, given: dict[str, Any], hidden: Sequence[Path]) -> Made:
+def perform(module: str, step: Step, given: dict[str, Any], hidden: Sequence[Path]) -> Made:
     """What the function of a released asset makes, behind a wall.
 
-    module, name: where the asset is defined.
+    module: where the asset is defined.
     given: what its function gets besides the step.
     hidden: folders and files that it must not be able to open.
     """
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(PRELOADED)
     here, there = context.Pipe()
-    quiet = Step(step.asset, step.settings, step.read, step.release_of_week)
-    process = context.Process(target=_work, args=(there, hidden, module, name, quiet, given), daemon=True)
+    quiet = Step(step.settings, step.read)  # nobody listens yet
+    process = context.Process(target=_work, args=(there, hidden, module, quiet, given), daemon=True)
     process.start()
     there.close()
     try:
@@ -84,7 +85,7 @@ def _listen(here: Connection, step: Step) -> Made:
         try:
             kind, content = here.recv()
         except EOFError:
-            raise RuntimeError(f"the process of {step.asset} must end with a table, but it died: start again") from None
+            raise RuntimeError(f"the process of {step.name} must end with a table, but it died: start again") from None
         if kind in hear:
             hear[kind](content)
         elif kind == "failed":
@@ -95,26 +96,18 @@ def _listen(here: Connection, step: Step) -> Made:
             return content
 
 
-def _work(there: Connection, hidden: Sequence[Path], module: str, name: str, step: Step, given: dict[str, Any]) -> None:
+def _work(there: Connection, hidden: Sequence[Path], module: str, step: Step, given: dict[str, Any]) -> None:
     """What the process does: hide, then make."""
     try:
         if not hide(hidden):
-            there.send(("warn", f"{step.asset} is not walled off from confidential files: this kernel has no Landlock"))
-        made = getattr(import_module(module), name).function(_talking(step, there), **given)
+            there.send(("warn", f"{step.name} is not walled off from confidential files: this kernel has no Landlock"))
+        talking = replace(
+            step, say=lambda line: there.send(("say", line)), warn=lambda line: there.send(("warn", line))
+        )
+        made = getattr(import_module(module), step.name).function(talking, **given)
         there.send(("made", made))
     except BaseException as error:
         there.send(("failed", (_portable(error), traceback.format_exc())))
-
-
-def _talking(step: Step, there: Connection) -> Step:
-    return Step(
-        step.asset,
-        step.settings,
-        step.read,
-        step.release_of_week,
-        say=lambda line: there.send(("say", line)),
-        warn=lambda line: there.send(("warn", line)),
-    )
 
 
 def _portable(error: BaseException) -> BaseException:

@@ -1,9 +1,9 @@
 """What the function of an asset or check gets: who it is, which week, and the tables it may read, and no others.
 
-The zone rule is kept twice. Declared edges are checked when definitions load (`zone_rule.py`); every read of a table
-goes through a `Reader`, which opens the inputs that are declared, and secret ones only for those who may. So what the
-lineage shows is what is read. Steps that may be handed out get no more than this, and run in a process that cannot open
-confidential files at all (`sealed.py`).
+The zone rule is kept three times. Declared edges are checked when definitions load (`zone_rule.py`); every read of a
+table goes through a `Reader`, which opens the inputs that are declared, and secret ones only for those who may, so that
+what the lineage shows is what is read; and steps that may be handed out run in a process that cannot open confidential
+files at all (`sealed.py`).
 """
 
 from collections.abc import Callable, Mapping
@@ -12,11 +12,13 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import dagster as dg
 import polars as pl
 
 from density_assets.calendar import WeekClock, week_clock
 from density_assets.city import City
 from density_assets.errors import BadInput
+from density_assets.graph.jobs import REBUILD
 from density_assets.privacy.release import Release
 from density_assets.privacy.zones import Zone, ZoneLeak
 from density_assets.publication.files import Naming
@@ -41,7 +43,8 @@ class Reader:
     asset, zone: whose reader it is.
     inputs: the shelves of the assets it declares.
     tables: what is opened; the released tables alone, or with the confidential ones.
-    week, release: the week that is worked on, and the name of its release today.
+    week, release: the week that is worked on, and what its release is today; none where there is no week, and before
+        the geography is known.
 
     Guarantees: a table of an asset that is not declared, or of a zone that this one may not read, is never opened.
     """
@@ -51,7 +54,7 @@ class Reader:
     inputs: Mapping[str, Shelf]
     tables: ReleasedTables
     week: date | None = None
-    release: str = ""
+    release: Release | None = None
 
     def __call__(self, asset: str) -> pl.DataFrame:
         """The table of an input, or its week of it."""
@@ -60,7 +63,7 @@ class Reader:
             return self.tables.read_public(shelf.table)
         if shelf.zone.secret:
             return self._store().read_week(shelf.table, self.monday)
-        return self.tables.read_release_week(shelf.table, self.monday, self.release)
+        return self.tables.read_release_week(shelf.table, self.monday, self.known_release.name)
 
     def before(self, asset: str) -> pl.DataFrame | None:
         """The newest earlier week of a released input; none if there is none."""
@@ -91,6 +94,13 @@ class Reader:
             raise BadInput(f"a week must be given to read what {self.asset} reads, got none: run it for one week")
         return self.week
 
+    @property
+    def known_release(self) -> Release:
+        """The release of the week that is worked on."""
+        if self.release is None:
+            raise BadInput(f"{self.asset} must be run for one week, after the public assets: there is no release yet")
+        return self.release
+
     def _shelf(self, asset: str) -> Shelf:
         if asset not in self.inputs:
             declared = ", ".join(self.inputs) or "nothing"
@@ -112,19 +122,21 @@ def _nowhere(_: str) -> None:
 
 @dataclass(frozen=True)
 class Step:
-    """One asset at work on one week, or on all.
+    """One asset or check at work on one week, or on all.
 
-    read: opens what the asset declares.
-    release: the release of the week; none for assets that are not weekly, and before the geography is known.
+    read: opens what it declares.
     say, warn: take lines for whoever watches the run.
     """
 
-    asset: str
     settings: Settings
     read: Reader
-    release_of_week: Release | None = None
     say: Callable[[str], None] = _nowhere
     warn: Callable[[str], None] = _nowhere
+
+    @property
+    def name(self) -> str:
+        """The name of the asset or check."""
+        return self.read.asset
 
     @property
     def week(self) -> date:
@@ -139,8 +151,7 @@ class Step:
     @property
     def release(self) -> Release:
         """The release of the week."""
-        assert self.release_of_week is not None  # given to every weekly step behind the geography
-        return self.release_of_week
+        return self.read.known_release
 
     @property
     def folder(self) -> Path:
@@ -158,21 +169,35 @@ class Step:
         return Naming(self.folder, str(self.week), self.settings.revision_of(str(self.week)))
 
 
-@dataclass(frozen=True)
-class SecretStep(Step):
+@dataclass(frozen=True, kw_only=True)
+class RecordStep(Step):
     """A step that may touch records: of the confidential zone, of evaluation, or a door.
 
+    city: everything there is of it.
     rebuilding: whether the run makes tables again from stored draws, and may draw nothing.
     """
 
-    whole: City | None = None
+    city: City
     rebuilding: bool = False
 
-    @property
-    def city(self) -> City:
-        """Everything there is of the city."""
-        assert self.whole is not None  # given to every secret step
-        return self.whole
+
+def step_for(
+    name: str,
+    zone: Zone,
+    inputs: Mapping[str, Shelf],
+    city: City,
+    week: date | None,
+    context: dg.AssetExecutionContext | dg.AssetCheckExecutionContext,
+) -> Step:
+    """What an asset or check of a zone gets: the way to records only if it is not free of them."""
+    drawn = zone in (Zone.MECHANISM, Zone.RELEASE) or any(shelf.weekly and shelf.zone.open for shelf in inputs.values())
+    release = city.release(week) if week and drawn else None
+    tables = ReleasedTables(city.store.folder) if zone.free else city.store
+    read = Reader(name, zone, inputs, tables, week, release)
+    say, warn = context.log.info, context.log.warning
+    if zone.free:
+        return Step(city.settings, read, say, warn)
+    return RecordStep(city.settings, read, say, warn, city=city, rebuilding=context.run.job_name == REBUILD)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """Runs from a terminal: a job in this process, as part of the city's instance, and what became of it."""
 
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +9,6 @@ import dagster as dg
 from density_assets.city import City
 from density_assets.graph.abandoned import this_process
 from density_assets.graph.instance import open_instance
-from density_assets.graph.jobs import purge_job
 from density_assets.graph.partitions import weekly_partitions
 from density_assets.graph.sealed import warm_up
 
@@ -23,17 +21,13 @@ class Ended:
     shown: dict[str, dict[str, Any]]
 
 
-def execute(city: City, definitions: dg.Definitions, job: str, secret: Sequence[str] = (), **options: Any) -> Ended:
-    """Run a job, and say what failed.
-
-    secret: the assets that purging by force would erase; only a terminal offers that.
-    """
+def execute(city: City, definitions: dg.Definitions, job: str, **options: Any) -> Ended:
+    """Run a job, and say what failed."""
     open_instance(city)
     if city.sealed:
         warm_up()
-    known = dg.Definitions.merge(definitions, dg.Definitions(jobs=[purge_job(secret, force=True)]))
     with dg.DagsterInstance.get() as instance:
-        result = known.resolve_job_def(job).execute_in_process(
+        result = definitions.resolve_job_def(job).execute_in_process(
             instance=instance, raise_on_error=False, tags=this_process(), **options
         )
     if not result.success:

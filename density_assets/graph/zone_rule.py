@@ -4,35 +4,34 @@ The rule is checked on the declared edges whenever definitions load, so a change
 start. That reads keep to what is declared is seen to elsewhere, while steps run: `step.py` and `sealed.py`.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import dagster as dg
 
 from density_assets.privacy.zones import Zone, ZoneLeak
+from density_assets.publication.pages.lineage import Node
 
 
 def refuse_leaks(assets: Iterable[dg.AssetsDefinition]) -> None:
     """Raise if any asset breaks the zone rule, naming the way the data would take."""
-    if leaks := sorted(find_leaks([spec for asset in assets for spec in asset.specs])):
+    if leaks := sorted(find_leaks([_node(spec) for asset in assets for spec in asset.specs])):
         raise ZoneLeak("confidential data may reach a release through a mechanism only: " + "; ".join(leaks))
 
 
-def find_leaks(specs: Iterable[dg.AssetSpec]) -> Iterator[str]:
+def find_leaks(nodes: Sequence[Node]) -> Iterator[str]:
     """Each declared edge that breaks the rule, in words."""
-    listed = list(specs)
-    zones = {spec.key: _zone(spec) for spec in listed}
-    for spec in listed:
-        for upstream in (dep.asset_key for dep in spec.deps):
-            reader, read = spec.key.to_user_string(), upstream.to_user_string()
+    zones = {node.name: node.zone for node in nodes}
+    for node in nodes:
+        for upstream in node.reads:
             if upstream not in zones:
-                yield f"{reader} reads {read}, which has no zone"
-            elif not zones[spec.key].may_read(zones[upstream]):
-                yield f"{reader} ({zones[spec.key]}) reads {read} ({zones[upstream]})"
+                yield f"{node.name} reads {upstream}, which has no zone"
+            elif not node.zone.may_read(zones[upstream]):
+                yield f"{node.name} ({node.zone}) reads {upstream} ({zones[upstream]})"
 
 
-def _zone(spec: dg.AssetSpec) -> Zone:
+def _node(spec: dg.AssetSpec) -> Node:
+    name, reads = spec.key.to_user_string(), tuple(dep.asset_key.to_user_string() for dep in spec.deps)
     try:
-        return Zone(spec.tags.get("zone", ""))
+        return Node(name, Zone(spec.tags.get("zone", "")), reads)
     except ValueError:
-        known = ", ".join(Zone)
-        raise ZoneLeak(f"asset {spec.key.to_user_string()} must carry a zone tag, one of {known}") from None
+        raise ZoneLeak(f"asset {name} must carry a zone tag, one of {', '.join(Zone)}") from None

@@ -5,7 +5,6 @@ import json
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any
 
 import geopandas as gpd
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from density_assets.calendar import HOURS, WeekClock
 from density_assets.geography.cells_and_towers import Cells
 
+AUDIT_PAGE = "audit.html"  # beside the pages of releases
 DICTIONARY = """# Data dictionary: {city}, week of {week}
 
 | column | meaning |
@@ -106,7 +106,7 @@ def dictionary(city: str, timezone: str, clock: WeekClock) -> str:
 
 def digests(files: list[Path]) -> dict[str, str]:
     """SHA-256 of each file, by name."""
-    by_name: dict[str, Any] = {}
+    by_name: dict[str, str] = {}
     for file in files:
         with file.open("rb") as handle:
             by_name[file.name] = hashlib.file_digest(handle, "sha256").hexdigest()

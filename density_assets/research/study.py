@@ -23,7 +23,7 @@ import polars as pl
 import threadpoolctl
 from matplotlib.figure import Figure
 
-from density_assets.research.plots.picture import png
+from density_assets.publication.pictures.picture import png
 from density_assets.schemes import SCHEMES
 from density_assets.settings import Settings
 from resources.tables.content import fingerprint
@@ -122,6 +122,11 @@ class Study(Generic[Inputs]):
     def asset_name(self) -> str:
         """Attack tests are named for what they are, studies say that they are studies."""
         return self.name if self.kind == "attack_test" else f"study_{self.name}"
+
+    @property
+    def invents_people(self) -> bool:
+        """Whether it reads no table of the city, so that everybody may know what it finds."""
+        return not self.tables
 
     def folder(self, source: Source) -> Path:
         """Where it leaves what it finds: each week of a weekly study has a folder of its own."""

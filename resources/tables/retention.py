@@ -18,7 +18,7 @@ from resources.tables.files import private_files, write_durably
 from resources.tables.spill import sweep
 from resources.tables.store import Store
 
-SHARED = ("locks", "spill")  # folders of the confidential zone that belong to no week
+SHARED = ("spill",)  # folders of the confidential zone that belong to no week
 
 
 def purge(store: Store, week: date, revision: int, *, force: bool = False) -> list[Path]:

@@ -15,7 +15,7 @@ from density_assets.city import City
 from density_assets.definitions import build
 from density_assets.graph import confidential, release
 from density_assets.graph.checks.outcomes import finding_answer
-from density_assets.graph.step import Reader, SecretStep
+from density_assets.graph.step import Reader, RecordStep
 from density_assets.privacy.zones import Zone
 from density_assets.settings import Settings
 from resources.ledger.ledger import Ledger
@@ -163,8 +163,8 @@ def test_what_records_say_is_told_to_the_confidential_zone_and_changes_nothing_e
 def test_a_synthetic_city_shows_what_was_found(tmp_path):
     city = City(Settings(), tmp_path)
     read = Reader("week_is_complete", Zone.CONFIDENTIAL, {}, city.store, MONDAY)
-    step = SecretStep("week_is_complete", city.settings, read, whole=city)
-    answer = finding_answer(step, "tower_series", "week_is_complete", {"silent_hours": [80]}, good=False)
+    step = RecordStep(city.settings, read, city=city)
+    answer = finding_answer(step, "tower_series", {"silent_hours": [80]}, good=False)
     assert not answer.passed
     assert answer.severity == dg.AssetCheckSeverity.WARN
     assert answer.metadata["silent_hours"].value == [80]

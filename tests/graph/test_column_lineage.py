@@ -65,3 +65,10 @@ def test_a_scheme_that_does_not_look_at_the_cover_has_none_upstream():
     assert found.isdisjoint({"cover_graph", "cover_series", "clusters", "iris_series"})
     found = {asset for asset, _ in ancestors(columns_under("efpag"), "density", "count")}
     assert {"cover_graph", "cover_series", "clusters"} <= found
+
+
+def test_the_database_waits_for_everything_it_holds():
+    city = City(Settings(), Path("never made"))
+    database = next(blueprint for blueprint in BLUEPRINTS if blueprint.name == "release_database")
+    held = {blueprint.name for blueprint in BLUEPRINTS if blueprint.zone.open} - {database.name}
+    assert set(database.inputs(city)) == held

@@ -29,13 +29,13 @@ class Heard:
         self.sent.append(message)
 
 
-def step(folder: Path, heard: Heard) -> Step:
-    read = Reader("talking", Zone.RELEASE, {}, ReleasedTables(folder / "town"), MONDAY)
-    return Step("talking", Settings(), read, None, heard.said.append, heard.warned.append)
+def step(folder: Path, heard: Heard, name: str = "talking") -> Step:
+    read = Reader(name, Zone.RELEASE, {}, ReleasedTables(folder / "town"), MONDAY)
+    return Step(Settings(), read, heard.said.append, heard.warned.append)
 
 
 def perform(name: str, folder: Path, heard: Heard, **given) -> Made:
-    return sealed.perform("walled", name, step(folder, heard), given, [])
+    return sealed.perform("walled", step(folder, heard, name), given, [])
 
 
 def test_a_released_step_runs_in_another_process_and_is_heard_in_this_one(tmp_path):
@@ -62,14 +62,14 @@ def test_an_error_comes_as_it_is_with_what_was_printed_or_as_its_words(tmp_path)
 
 
 def test_a_process_that_dies_is_no_table(tmp_path):
-    with pytest.raises(RuntimeError, match="the process of talking must end with a table, but it died: start again"):
+    with pytest.raises(RuntimeError, match="the process of dying must end with a table, but it died: start again"):
         perform("dying", tmp_path, Heard())
 
 
 def test_where_the_kernel_cannot_hide_the_step_says_so_and_runs(tmp_path, monkeypatch):
     monkeypatch.setattr(sealed, "hide", lambda hidden: False)
     heard = Heard()
-    sealed._work(heard, [tmp_path], "walled", "talking", step(tmp_path, heard), {"line": "hello"})
+    sealed._work(heard, [tmp_path], "walled", step(tmp_path, heard), {"line": "hello"})
     warned, said, minded, (kind, made) = heard.sent
     assert warned == ("warn", "talking is not walled off from confidential files: this kernel has no Landlock")
     assert (said, minded) == (("say", "hello"), ("warn", "mind: hello"))
@@ -82,7 +82,7 @@ def test_a_wall_that_cannot_be_put_up_stops_the_step(tmp_path, monkeypatch):
 
     monkeypatch.setattr(sealed, "hide", broken)
     heard = Heard()
-    sealed._work(heard, [tmp_path], "walled", "talking", step(tmp_path, heard), {"line": "hello"})
+    sealed._work(heard, [tmp_path], "walled", step(tmp_path, heard), {"line": "hello"})
     ((kind, (error, _)),) = heard.sent
     assert (kind, str(error)) == ("failed", "[Errno 7] too many rules")
 

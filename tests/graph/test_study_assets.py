@@ -9,7 +9,7 @@ from density_assets import definitions
 from density_assets.city import City
 from density_assets.graph.checks.attack_tests import epsilon_within_promise
 from density_assets.graph.research import study_asset
-from density_assets.graph.step import Reader, SecretStep
+from density_assets.graph.step import Reader, RecordStep
 from density_assets.privacy.zones import Zone
 from density_assets.research.density.scheme_table import SCHEME_TABLE
 from density_assets.research.studies import STUDIES
@@ -42,7 +42,7 @@ def checked(tmp_path, **bounds) -> dg.AssetCheckResult:
     found = {"calibration": "sound", "epsilon": 1.0, "scheme": "gpa", "canary": "spread", "runs": 100}
     pl.DataFrame([found | bounds]).write_parquet(folder / "results.parquet")
     read = Reader("epsilon_within_promise", Zone.EVALUATION, {}, city.store)
-    return epsilon_within_promise.function(SecretStep("epsilon_within_promise", city.settings, read, whole=city))
+    return epsilon_within_promise.function(RecordStep(city.settings, read, city=city))
 
 
 def test_the_audits_check_passes_within_the_promise_and_fails_beyond(tmp_path):

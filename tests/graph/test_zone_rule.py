@@ -28,7 +28,8 @@ def ours() -> list[dg.AssetsDefinition]:
 
 
 def test_our_graph_has_no_leak():
-    assert list(find_leaks([spec for asset in ours() for spec in asset.specs])) == []
+    refuse_leaks(ours())
+    assert list(find_leaks(definitions.catalogue(CITY).nodes)) == []
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import polars as pl
 from density_assets import series
 from density_assets.calendar import HOURS
 from density_assets.graph.checks.outcomes import check, fault_answer, finding_answer
-from density_assets.graph.step import SecretStep
+from density_assets.graph.step import RecordStep
 from density_assets.quality.gaps import silent_hours
 from density_assets.quality.mass import mass_kept
 from density_assets.quality.user_bounds import capped, clamped_total, weighted_total, weights_bounded
@@ -22,7 +22,7 @@ COLUMNS = ("original", "truncated")
 
 
 @check("truncated_visits", "visits", blocking=True)
-def cap_is_kept(step: SecretStep) -> dg.AssetCheckResult:
+def cap_is_kept(step: RecordStep) -> dg.AssetCheckResult:
     """No user has more than `privacy.visits_per_user` visits in the stored table, nor two in one hour."""
     table = _counted(step, "kept_per_user")
     kept = {(visits, hours): users for visits, hours, users in table.rows()}
@@ -31,7 +31,7 @@ def cap_is_kept(step: SecretStep) -> dg.AssetCheckResult:
 
 
 @check("tower_series", "visits", "truncated_visits", blocking=True)
-def every_visit_is_counted_once(step: SecretStep) -> dg.AssetCheckResult:
+def every_visit_is_counted_once(step: RecordStep) -> dg.AssetCheckResult:
     """The series sum to the rows of the visits they count, and weights to what each user may weigh, exactly."""
     sums = step.read("tower_series").select(pl.col("original", "truncated", "weighted").sum())
     original, truncated, weighted = (int(value) for value in sums.row(0))
@@ -46,7 +46,7 @@ def every_visit_is_counted_once(step: SecretStep) -> dg.AssetCheckResult:
 
 
 @check("visit_total", "visits", blocking=True)
-def clamp_is_kept(step: SecretStep) -> dg.AssetCheckResult:
+def clamp_is_kept(step: RecordStep) -> dg.AssetCheckResult:
     """The total counts no user more often than `privacy.visits_clamp`."""
     total = step.read("visit_total")["visits"].item()
     good = total == clamped_total(_users(step), step.settings.privacy.visits_clamp)
@@ -54,7 +54,7 @@ def clamp_is_kept(step: SecretStep) -> dg.AssetCheckResult:
 
 
 @check("one_visit_histogram", "visits", blocking=True)
-def one_visit_per_user(step: SecretStep) -> dg.AssetCheckResult:
+def one_visit_per_user(step: RecordStep) -> dg.AssetCheckResult:
     """The histogram counts every user once."""
     counted = step.read("one_visit_histogram")["users"].sum()
     good = counted == sum(_users(step).values())
@@ -62,37 +62,37 @@ def one_visit_per_user(step: SecretStep) -> dg.AssetCheckResult:
 
 
 @check("iris_series", "tower_series", blocking=True)
-def cells_keep_mass(step: SecretStep) -> dg.AssetCheckResult:
+def cells_keep_mass(step: RecordStep) -> dg.AssetCheckResult:
     """In every hour the cells have as many visits as the towers."""
     return _mass_kept(step, "iris_series", ("cell_id",))
 
 
 @check("cover_series", "tower_series", blocking=True)
-def cover_keeps_mass(step: SecretStep) -> dg.AssetCheckResult:
+def cover_keeps_mass(step: RecordStep) -> dg.AssetCheckResult:
     """In every hour the cells of the cover have as many visits as the towers."""
     return _mass_kept(step, "cover_series", ("kind", "id"))
 
 
 @check("tower_series")
-def week_is_complete(step: SecretStep) -> dg.AssetCheckResult:
+def week_is_complete(step: RecordStep) -> dg.AssetCheckResult:
     """No hour is far emptier than the same hour of the other days. Of real people the answer is confidential.
 
     Whether a week is released never depends on it: the released counts are looked at by a check of their own.
     """
     totals = _by_hour(step.read("tower_series"), "original")
     silent = silent_hours(totals, np.zeros(HOURS), step.clock.missing)
-    return finding_answer(step, "tower_series", "week_is_complete", {"silent_hours": silent}, good=not silent)
+    return finding_answer(step, "tower_series", {"silent_hours": silent}, good=not silent)
 
 
-def _counted(step: SecretStep, name: str) -> pl.DataFrame:
+def _counted(step: RecordStep, name: str) -> pl.DataFrame:
     return step.city.engine.counted(name, step.week, {}, lambda _: None)
 
 
-def _users(step: SecretStep) -> dict[int, int]:
+def _users(step: RecordStep) -> dict[int, int]:
     return dict(_counted(step, "visits_per_user").rows())
 
 
-def _mass_kept(step: SecretStep, name: str, place: tuple[str, ...]) -> dg.AssetCheckResult:
+def _mass_kept(step: RecordStep, name: str, place: tuple[str, ...]) -> dg.AssetCheckResult:
     towers, mapped = step.read("tower_series"), step.read(name)
     dense = mapped.select(*place, "hour").n_unique() == len(mapped) and len(mapped) % HOURS == 0
     kept = all(mass_kept(*(_by_hour(table, column)[None] for table in (towers, mapped))) for column in COLUMNS)

@@ -16,10 +16,9 @@ import dagster as dg
 
 from density_assets.city import City
 from density_assets.graph.catalogue import Catalogue, KnownCheck
-from density_assets.graph.step import Reader, SecretStep, Shelf, Step
+from density_assets.graph.step import RecordStep, Shelf, Step, step_for
 from density_assets.privacy.zones import Zone
 from resources.tables.files import private_files, write_durably
-from resources.tables.released import ReleasedTables
 
 Context = dg.AssetCheckExecutionContext
 
@@ -37,7 +36,7 @@ class Check:
     function: Callable[..., dg.AssetCheckResult]
     reads: tuple[str, ...]
     blocking: bool
-    given: Callable[[City], dict[str, Any]]
+    given: Callable[[City, Catalogue], dict[str, Any]]
 
     @property
     def about(self) -> str:
@@ -57,27 +56,23 @@ class Check:
         """The check as Dagster runs it."""
 
         def run(context: Context, city: dg.ResourceParam[City]) -> dg.AssetCheckResult:
-            return self.function(self._step(context, city, catalogue.shelves), **self.given(city))
+            return self.function(self._step(context, city, catalogue.shelves), **self.given(city, catalogue))
 
         return dg.asset_check(asset=self.asset, name=self.name, description=self.about, blocking=self.blocking)(run)
 
     def _step(self, context: Context, city: City, shelves: Mapping[str, Shelf]) -> Step:
         """What the check gets: it reads what it declares, and secrets only if its asset is one."""
         week = date.fromisoformat(context.partition_key) if context.has_partition_key else None
-        shelf = shelves.get(self.asset, Shelf(self.asset, Zone.EVALUATION, weekly=False))
-        release = city.release(week) if week and shelf.zone.open and shelf.weekly else None
-        tables = ReleasedTables(city.store.folder) if shelf.zone.free else city.store
+        zone = shelves[self.asset].zone if self.asset in shelves else Zone.EVALUATION  # of a study
         inputs = {name: shelves[name] for name in (self.asset, *self.reads) if name in shelves}
-        read = Reader(self.name, shelf.zone, inputs, tables, week, release.name if release else "")
-        known = (self.name, city.settings, read, release, context.log.info, context.log.warning)
-        return Step(*known) if shelf.zone.free else SecretStep(*known, city)
+        return step_for(self.name, zone, inputs, city, week, context)
 
 
 def check(
     asset: str,
     *reads: str,
     blocking: bool = False,
-    given: Callable[[City], dict[str, Any]] = lambda city: {},
+    given: Callable[[City, Catalogue], dict[str, Any]] = lambda city, catalogue: {},
 ) -> Callable[[Callable[..., dg.AssetCheckResult]], Check]:
     """A check of one asset, which may compare it with others; its docstring is what the UI shows."""
 
@@ -94,25 +89,23 @@ def open_answer(problems: list[str], *, warn: bool = False, **facts: Any) -> dg.
     return dg.AssetCheckResult(passed=not problems, severity=severity, description=said, metadata=facts)
 
 
-def fault_answer(step: SecretStep, table: str, faults: list[str]) -> dg.AssetCheckResult:
+def fault_answer(step: RecordStep, table: str, faults: list[str]) -> dg.AssetCheckResult:
     """The answer of a check that only a fault of the software can fail; a faulty week is refused to every reader."""
     if faults:
         step.city.store.refuse_week(table, step.week)
     return open_answer([f"{fault}: this is a fault of the software, so nothing may read the table" for fault in faults])
 
 
-def finding_answer(
-    step: SecretStep, asset: str, name: str, found: dict[str, Any], *, good: bool
-) -> dg.AssetCheckResult:
+def finding_answer(step: RecordStep, asset: str, answer: dict[str, Any], *, good: bool) -> dg.AssetCheckResult:
     """The answer of a check that depends on what the records say; of real people, for the confidential zone only."""
     if step.city.synthetic:
-        return open_answer([] if good else [json.dumps(found)], warn=True, **found)
+        return open_answer([] if good else [json.dumps(answer)], warn=True, **answer)
     store = step.city.store
     folder = store.confidential / "about" / asset
-    file = folder / f"{step.week}_{name}.json"
+    file = folder / f"{step.week}_{step.name}.json"
     with private_files():
         folder.mkdir(parents=True, exist_ok=True)
-        write_durably(file, json.dumps({"passed": good, **found}, indent=2).encode())
+        write_durably(file, json.dumps({"passed": good, **answer}, indent=2).encode())
     where = file.relative_to(store.folder)
     return dg.AssetCheckResult(
         passed=True, description=f"Looked at; what was found is confidential, whatever it is: {where}"

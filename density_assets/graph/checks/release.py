@@ -9,10 +9,12 @@ import polars as pl
 
 from density_assets import series
 from density_assets.city import City
-from density_assets.graph.checks.outcomes import Check, check, open_answer
+from density_assets.graph.catalogue import Catalogue
+from density_assets.graph.checks.outcomes import check, open_answer
 from density_assets.graph.step import Step
 from density_assets.graph.zone_rule import find_leaks
 from density_assets.privacy.zones import Zone
+from density_assets.publication.pages.lineage import Node
 from density_assets.publication.verification import verify_release
 from density_assets.quality.drift import drift
 from density_assets.quality.gaps import CERTAIN, LIKELY, silent_hours
@@ -76,22 +78,20 @@ def release_is_readable(step: Step) -> dg.AssetCheckResult:
     return open_answer(problems + [f"not so: {text}" for holds, text in findings if not holds], findings=len(findings))
 
 
-def zone_rule_check(assets: Sequence[dg.AssetsDefinition], city: City) -> Check:
-    """The zone rule where auditors see it; it is enforced whenever definitions load and steps run."""
+def _rule(city: City, catalogue: Catalogue) -> dict[str, Any]:
+    """The declared graph, and whether released steps run behind a wall."""
+    return {"nodes": catalogue.nodes, "walled_off": city.sealed and available()}
 
-    @check("density", blocking=True)
-    def nothing_passes_the_doors(step: Step) -> dg.AssetCheckResult:
-        """No asset that may be handed out declares confidential data as its input except through a mechanism.
 
-        What assets read is held to what they declare while they run; `walled_off` says whether, beyond that, steps that
-        may be handed out ran without a way to confidential files.
-        """
-        specs = [spec for asset in assets for spec in asset.specs]
-        doors = sorted(spec.key.to_user_string() for spec in specs if spec.tags.get("zone") == Zone.MECHANISM)
-        walled_off = city.sealed and available()
-        return open_answer(sorted(find_leaks(specs)), assets=len(specs), doors=", ".join(doors), walled_off=walled_off)
+@check("density", blocking=True, given=_rule)
+def nothing_passes_the_doors(step: Step, nodes: Sequence[Node], walled_off: bool) -> dg.AssetCheckResult:
+    """No asset that may be handed out declares confidential data as its input except through a mechanism.
 
-    return nothing_passes_the_doors
+    What assets read is held to what they declare while they run; `walled_off` says whether, beyond that, steps that may
+    be handed out ran without a way to confidential files.
+    """
+    doors = ", ".join(sorted(node.name for node in nodes if node.zone is Zone.MECHANISM))
+    return open_answer(sorted(find_leaks(nodes)), assets=len(nodes), doors=doors, walled_off=walled_off)
 
 
 def _week_of_cells(table: pl.DataFrame, cells: pl.Series) -> tuple[Any, Any]:

@@ -8,17 +8,16 @@ with the page's own styles, so the picture follows light and dark.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from density_assets.privacy.zones import Zone
 from density_assets.publication.pages.templates import render
 
-ZONES = {
-    "evaluation": "Evaluation",
-    "confidential": "Confidential",
-    "mechanism": "Doors",
-    "release": "Release",
-    "public": "Public",
+ZONES = {  # in the order of the picture
+    Zone.EVALUATION: "Evaluation",
+    Zone.CONFIDENTIAL: "Confidential",
+    Zone.MECHANISM: "Doors",
+    Zone.RELEASE: "Release",
+    Zone.PUBLIC: "Public",
 }
-SECRET = ("evaluation", "confidential")
-DOOR = "mechanism"
 WIDTH, HEIGHT = 150, 28  # of a box
 PITCH, GAP = 54, 96  # from box to box, and between columns
 TOP, MARGIN = 74, 46
@@ -29,7 +28,7 @@ class Node:
     """An asset, its zone and the assets it reads."""
 
     name: str
-    zone: str
+    zone: Zone
     reads: tuple[str, ...] = ()
 
 
@@ -144,7 +143,7 @@ def depths(nodes: Sequence[Node]) -> dict[str, int]:
     return {name: depth(name) for name in reads}
 
 
-def _zones(nodes: Sequence[Node]) -> dict[str, list[str]]:
+def _zones(nodes: Sequence[Node]) -> dict[Zone, list[str]]:
     """The assets of each zone that has some, from sources down."""
     steps = depths(nodes)
     ordered = sorted(nodes, key=lambda node: (steps[node.name], node.name))
@@ -152,7 +151,7 @@ def _zones(nodes: Sequence[Node]) -> dict[str, list[str]]:
     return {zone: names for zone, names in zones.items() if names}
 
 
-def _boxes(nodes: Sequence[Node], zones: dict[str, list[str]], rows: int) -> dict[str, Box]:
+def _boxes(nodes: Sequence[Node], zones: dict[Zone, list[str]], rows: int) -> dict[str, Box]:
     """A box per asset, in the order of the nodes; boxes of a column share its height evenly."""
     columns = {zone: i for i, zone in enumerate(zones)}
     boxes = {}
@@ -168,9 +167,9 @@ def _middle(column: int) -> float:
     return MARGIN + WIDTH / 2 + column * (WIDTH + GAP)
 
 
-def _kind(zone: str) -> str:
+def _kind(zone: Zone) -> str:
     """What decides how something is drawn."""
-    return "secret" if zone in SECRET else "door" if zone == DOOR else zone
+    return "secret" if zone.secret else "door" if zone is Zone.MECHANISM else zone.value
 
 
 def _curve(start: Box, end: Box) -> str:

@@ -21,11 +21,11 @@ from density_assets.geography.places import Places
 from density_assets.geography.voronoi import tower_cells
 from density_assets.people.crowd import crowd
 from density_assets.privacy.sensitivity import WEIGHT_UNIT
+from density_assets.publication.pictures.picture import INK
 from density_assets.research.density.releases import released
 from density_assets.research.density.week import Week
 from density_assets.research.markdown_tables import figure_cell, markdown
 from density_assets.research.moving.recovery_attack import recover, score
-from density_assets.research.plots.picture import INK
 from density_assets.research.study import Row, Source, Study, averaged
 from density_assets.schemes import SCHEMES
 from density_assets.schemes.moving.stream import histograms

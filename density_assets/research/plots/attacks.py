@@ -7,8 +7,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from density_assets.publication.pictures.picture import INK
 from density_assets.research.plots.curves import MARKS
-from density_assets.research.plots.picture import INK
 
 Floats = NDArray[Any]
 

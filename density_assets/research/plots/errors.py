@@ -6,8 +6,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from density_assets.research.plots.picture import INK, png
-from density_assets.research.plots.rhythm import week_axis
+from density_assets.publication.pictures.picture import INK, png
+from density_assets.publication.pictures.rhythm import week_axis
 
 Floats = NDArray[np.float64]
 LABELS = ("relative error", "EMD in metres")

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from density_assets.privacy.zones import Zone
 from density_assets.publication.attack_tests import AttackTest
 from density_assets.publication.pages.audit_page import AuditData, Checked, audit_html, audit_markdown
 from density_assets.publication.pages.lineage import Node
@@ -53,7 +54,7 @@ def data(tmp_path, release) -> AuditData:
         years=[Spending("2007", ("2007-09-10",), (0.294,))],
         budget_epsilon=3.0,
         budget_delta=1e-5,
-        nodes=[Node("cells", "public"), Node("density", "release", ("cells",))],
+        nodes=[Node("cells", Zone("public")), Node("density", Zone("release"), ("cells",))],
         checks=[Checked("ledger", "ledger_is_whole", "No row is missing.", "passed", "2026-01-02T03:04:05+00:00")],
         attack_tests=[AttackTest("epsilon_audit", "How much is revealed", None)],
         software={"opendp": "0.16.0"},
@@ -127,7 +128,7 @@ def test_hostile_words_are_shown_as_words(data, release):
             made=hostile("made"),
             releases=[bad],
             ledger_problem=hostile("problem"),
-            nodes=[Node(hostile("asset"), "public"), Node("density", "release", (hostile("asset"),))],
+            nodes=[Node(hostile("asset"), Zone("public")), Node("density", Zone("release"), (hostile("asset"),))],
             checks=[Checked(hostile("checked"), hostile("check"), hostile("about"), "failed", hostile("when"))],
             attack_tests=[
                 AttackTest("a", hostile("asked"), hostile("found")),

@@ -6,15 +6,16 @@ from itertools import pairwise
 from density_assets.city import City
 from density_assets.definitions import graph
 from density_assets.graph.zones import STUDY_GROUPS
+from density_assets.privacy.zones import Zone
 from density_assets.publication.pages.lineage import ZONES, Node, depths, lineage_svg
 from density_assets.settings import load_settings
 
 SMALL = (
-    Node("cells", "public"),
-    Node("visits", "confidential", ("cells",)),
-    Node("series", "confidential", ("visits", "cells")),
-    Node("noisy", "mechanism", ("series",)),
-    Node("density", "release", ("noisy", "cells")),
+    Node("cells", Zone("public")),
+    Node("visits", Zone("confidential"), ("cells",)),
+    Node("series", Zone("confidential"), ("visits", "cells")),
+    Node("noisy", Zone("mechanism"), ("series",)),
+    Node("density", Zone("release"), ("noisy", "cells")),
 )
 EDGE = re.compile(
     r'<path class="edge from-(\w+)" data-from="(\w+)" data-to="(\w+)" [^>]*? d="M([\d.-]+) [^"]*? ([\d.-]+) [\d.-]+"'
@@ -51,7 +52,7 @@ def test_depth_is_the_longest_way():
 
 def test_a_leak_is_an_edge_across_the_doors():
     assert crossings(lineage_svg(SMALL)) == []
-    leaking = (*SMALL, Node("page", "release", ("visits",)))
+    leaking = (*SMALL, Node("page", Zone("release"), ("visits",)))
     assert crossings(lineage_svg(leaking)) == [("visits", "page")]
 
 

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.path import Path
 from numpy.typing import NDArray
 
-from density_assets.research.plots.picture import INK, plain_numbers, png
+from density_assets.publication.pictures.picture import INK, plain_numbers, png
 
 UNDEFINED = "#d9d9d9"
 TOWER_COLOUR, CELL_COLOUR = "#e08a3c", "#3b7dd8"

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from density_assets.calendar import HOURS
-from density_assets.research.plots.picture import INK, plain_numbers, png
+from density_assets.publication.pictures.picture import INK, plain_numbers, png
 
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 

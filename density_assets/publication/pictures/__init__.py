@@ -1,0 +1,1 @@
+"""Pictures of tables, for the web UI and for studies."""
