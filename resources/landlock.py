@@ -1,8 +1,9 @@
 """Putting folders out of a process's reach, for good and without being root (Linux, Landlock; kernel 5.13 or newer).
 
-A process that has sealed itself cannot open what is hidden, by whatever library, path, link or database it tries, and
-neither can any process it starts. Landlock knows only what is allowed, so everything beside the hidden folders is:
-on the way from the root to each of them, every neighbour.
+A process that has confined itself cannot open what is hidden nor list it, by whatever library or path it tries, cannot
+change, move or remove anything but what it may write, and neither can any process it starts. Landlock knows only what
+is allowed: so everything beside the hidden folders may be read, which is on the way from the root to each of them every
+neighbour. It does not hide that a file whose name is known is there, nor its size and times.
 """
 
 import ctypes
@@ -14,8 +15,11 @@ from pathlib import Path
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # numbers of the system calls, the same on all processors
 NO_NEW_PRIVILEGES = 38  # of prctl
 PATH_BENEATH = 1
-WRITE_FILE, READ_FILE, READ_DIR, TRUNCATE = 1 << 1, 1 << 2, 1 << 3, 1 << 14  # linux/landlock.h
-TRUNCATE_SINCE = 3  # version of the interface
+# Rights of linux/landlock.h. Those on files can be given for a single file, the others for a folder only.
+WRITE_FILE, READ_FILE, READ_DIR, TRUNCATE = 1 << 1, 1 << 2, 1 << 3, 1 << 14
+REMOVE_AND_MAKE = sum(1 << bit for bit in range(4, 13))
+REFER = 1 << 13  # moving and linking between folders
+REFER_SINCE, TRUNCATE_SINCE = 2, 3  # versions of the interface
 
 
 class _Ruleset(ctypes.Structure):
@@ -32,21 +36,31 @@ def available() -> bool:
     return _version() > 0
 
 
-def hide(folders: Iterable[Path]) -> bool:
-    """Put folders and files out of this process's reach, for good; whether this kernel can.
+def confine(hidden: Iterable[Path], writable: Iterable[Path]) -> bool:
+    """Hide folders and files from this process, and let it write below some folders only; whether this kernel can.
 
-    To be called while the process has one thread. Files that are made later beside the way to a hidden folder cannot be
-    opened either: only below the neighbours that are there now.
+    For good: nothing takes it back. Files that are made later beside the way to a hidden folder cannot be opened
+    either, only those below neighbours that are there now.
     """
-    hidden = {folder.resolve() for folder in folders}
-    if not hidden or not available():
-        return not hidden
-    on_files = WRITE_FILE | READ_FILE | (TRUNCATE if _version() >= TRUNCATE_SINCE else 0)
-    rules = _Ruleset(on_files | READ_DIR)
+    secret, free = {path.resolve() for path in hidden}, [path.resolve() for path in writable]
+    for path in free:
+        if below := [it for it in secret if it.is_relative_to(path)]:
+            raise ValueError(f"what may be written must not hold what is hidden, {path} holds {below[0]}")
+    if not available():
+        return False
+    if (threads := len(os.listdir("/proc/self/task"))) > 1:
+        raise RuntimeError(f"a process must confine itself while it has one thread, it has {threads}: others stay free")
+    version = _version()
+    reading = READ_FILE | READ_DIR
+    writing = WRITE_FILE | REMOVE_AND_MAKE
+    writing |= (REFER if version >= REFER_SINCE else 0) | (TRUNCATE if version >= TRUNCATE_SINCE else 0)
+    rules = _Ruleset(reading | writing)
     ruleset = _called(CREATE_RULESET, ctypes.byref(rules), ctypes.sizeof(rules), 0)
     try:
-        for path in _beside(Path("/"), hidden):
-            _allow(ruleset, path, on_files)
+        for path in _beside(Path("/"), secret):
+            _allow(ruleset, path, reading)
+        for path in free:
+            _allow(ruleset, path, reading | writing)
         if ctypes.CDLL(None, use_errno=True).prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0):
             raise OSError(ctypes.get_errno(), "prctl")
         _called(RESTRICT_SELF, ruleset, 0)
@@ -67,14 +81,14 @@ def _beside(folder: Path, hidden: set[Path]) -> Iterator[Path]:
             yield path
 
 
-def _allow(ruleset: int, path: Path, on_files: int) -> None:
+def _allow(ruleset: int, path: Path, rights: int) -> None:
     try:
         handle = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
     except FileNotFoundError:
         return  # gone meanwhile
     try:
         folder = stat.S_ISDIR(os.fstat(handle).st_mode)
-        rule = _PathBeneath(on_files | (READ_DIR if folder else 0), handle)
+        rule = _PathBeneath(rights if folder else rights & (READ_FILE | WRITE_FILE | TRUNCATE), handle)
         _called(ADD_RULE, ruleset, PATH_BENEATH, ctypes.byref(rule), 0)
     finally:
         os.close(handle)

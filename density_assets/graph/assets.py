@@ -14,7 +14,7 @@ import inspect
 import json
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from types import ModuleType
 from typing import Any
@@ -26,8 +26,9 @@ from density_assets.city import City
 from density_assets.graph import sealed
 from density_assets.graph.catalogue import Catalogue
 from density_assets.graph.columns import Columns, lineage, schema
+from density_assets.graph.given import Asked, gather
 from density_assets.graph.partitions import weekly_partitions
-from density_assets.graph.step import Made, Shelf, step_for
+from density_assets.graph.step import Made, Reader, Shelf, Step, step_for
 from density_assets.graph.zones import GROUPS, OWNERS, WRITER
 from density_assets.privacy.zones import Zone
 from resources.faults import in_clear_words
@@ -60,7 +61,7 @@ class Blueprint:
         city's scheme.
     table: the name of its table.
     weekly: whether there is one table per week, or one for all.
-    given: what the function gets besides step and tables, gathered from ledger or instance before it starts.
+    given: what the function gets besides step and tables, by its name in `given.py`.
     """
 
     name: str
@@ -74,7 +75,7 @@ class Blueprint:
     code_version: str
     group: str
     op_tags: Mapping[str, str]
-    given: Callable[[City, Context, Catalogue], dict[str, Any]]
+    given: Names
 
     @property
     def shelf(self) -> Shelf:
@@ -115,11 +116,14 @@ class Blueprint:
 
     def _run(self, context: Context, city: City, catalogue: Catalogue) -> dg.MaterializeResult[None]:
         week = date.fromisoformat(context.partition_key) if self.weekly else None
-        columns = self.columns(city)
-        made = self._made(context, city, week, catalogue)
+        inputs = {name: catalogue.shelves[name] for name in self.inputs(city)}
+        step = step_for(self.name, self.zone, inputs, city, week, context)
+        given = {name: step.read(name) for name in self.arguments}
+        given |= gather(self.given, Asked(city, week, context.instance, catalogue))
+        made, columns = self._made(step, given, city), self.columns(city)
         if made.table is not None and made.table.columns != list(columns):
             raise ValueError(f"{self.name} must have the columns {list(columns)}, got {made.table.columns}")
-        stored = self._stored(city, week, made.table)
+        stored = self._stored(city, step.read, made.table)
         # Equal versions of real people's tables in two runs would tell everybody that no record changed in between, so
         # theirs are bound to the run.
         hides = self.zone.secret and not city.synthetic
@@ -131,18 +135,16 @@ class Blueprint:
         }
         return dg.MaterializeResult(metadata=metadata, data_version=dg.DataVersion(version))
 
-    def _made(self, context: Context, city: City, week: date | None, catalogue: Catalogue) -> Made:
+    def _made(self, step: Step, given: dict[str, Any], city: City) -> Made:
         """Do the work: steps that may touch records here, released ones behind a wall."""
-        inputs = {name: catalogue.shelves[name] for name in self.inputs(city)}
-        step = step_for(self.name, self.zone, inputs, city, week, context)
-        given = {**{name: step.read(name) for name in self.arguments}, **self.given(city, context, catalogue)}
         if self.zone is Zone.RELEASE and city.sealed:
             return sealed.perform(self.function.__module__, step, given, sealed.hidden_from_releases(city))
-        return self.function(step, **given)
+        made = self.function(step, **given)
+        return replace(made, facts={**made.facts, "walled_off": False}) if self.zone is Zone.RELEASE else made
 
-    def _stored(self, city: City, week: date | None, table: pl.DataFrame | None) -> Stored:
-        """Keep a table where its zone says; without one, SQL has kept a confidential week already."""
-        store = city.store
+    def _stored(self, city: City, read: Reader, table: pl.DataFrame | None) -> Stored:
+        """Keep a table where its zone says, as that of the release it was made for; if SQL has not kept it already."""
+        store, week = city.store, read.week
         if table is None:
             assert week is not None  # only weeks of confidential tables are kept by SQL
             return Stored(*store.week_shape(self.table, week), store.week_fingerprint(self.table, week))
@@ -151,7 +153,7 @@ class Blueprint:
         elif self.zone.secret:
             store.write_week(self.table, week, table)
         else:
-            store.write_release_week(self.table, week, table, city.release(week).name)
+            store.write_release_week(self.table, week, table, read.known_release.name)
         plain = fingerprint(table)
         version = store.keyed(plain) if self.zone.secret else plain
         return Stored(len(table), column_types(table.to_arrow().schema), version)
@@ -182,7 +184,7 @@ def asset(
     weekly: bool = True,
     group: str | None = None,
     op_tags: Mapping[str, str] | None = None,
-    given: Callable[[City, Context, Catalogue], dict[str, Any]] = lambda city, context, catalogue: {},
+    given: Names = (),
 ) -> Callable[[Callable[..., Made]], Blueprint]:
     """Turn a function that returns `Made` into the blueprint of an asset; see there.
 

@@ -49,9 +49,9 @@ def audit_job() -> UnresolvedAssetJobDefinition:
     """The register again."""
     return dg.define_asset_job(
         AUDIT,
-        selection=dg.AssetSelection.assets("ledger", "audit_page"),
+        selection=dg.AssetSelection.assets("ledger", "audit_page", "release_database"),
         config=ON_THE_TERMINAL,
-        description="The ledger's table and the auditor's page, from what is there: nothing is drawn or charged.",
+        description="The ledger's table, the auditor's page and the database, from what is there: nothing is charged.",
     )
 
 

@@ -8,20 +8,17 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from platform import python_version
-from typing import Any
 
 import dagster as dg
 import polars as pl
 
-from density_assets.city import City
-from density_assets.graph.assets import Context, asset
-from density_assets.graph.catalogue import Catalogue, outcomes
+from density_assets.graph.assets import asset
 from density_assets.graph.columns import CALENDAR, SETTINGS, column
 from density_assets.graph.step import Made, Step
 from density_assets.privacy.charges import Row, charged_events, population_name
 from density_assets.privacy.planning import cost_of
 from density_assets.privacy.zones import Zone
-from density_assets.publication.attack_tests import ATTACK_TESTS, attack_tests
+from density_assets.publication.attack_tests import attack_tests
 from density_assets.publication.files import AUDIT_PAGE
 from density_assets.publication.pages.audit_page import AuditData, Checked, audit_html, audit_markdown
 from density_assets.publication.pages.lineage import Node
@@ -63,11 +60,6 @@ RELEASES: dict[str, type[pl.DataType]] = {
 }
 
 
-def _rows(city: City, context: Context, catalogue: Catalogue) -> dict[str, Any]:
-    """Every charge there is."""
-    return {"rows": city.ledger.rows()}
-
-
 @asset(
     Zone.RELEASE,
     {
@@ -90,7 +82,7 @@ def _rows(city: City, context: Context, catalogue: Catalogue) -> dict[str, Any]:
     deps=("noisy_totals", "noisy_series"),
     kinds=("sqlite", "duckdb"),
     weekly=False,
-    given=_rows,
+    given=("rows",),
 )
 def ledger(step: Step, rows: list[Row]) -> Made:
     """What every release has cost: a copy of the ledger, readable here and by SQL.
@@ -122,18 +114,6 @@ def _charge_record(row: Row, upto: list[Row], delta: float) -> dict[str, object]
     }
 
 
-def _audit_inputs(city: City, context: Context, catalogue: Catalogue) -> dict[str, Any]:
-    """The ledger, whether it can be trusted, and how checks ended: what the page cannot look up behind its wall."""
-    return {
-        "rows": city.ledger.rows(),
-        "head": city.ledger.head(),
-        "problem": city.ledger.problem(city.measurements.witnesses()),
-        "may_be_known": list(ATTACK_TESTS) if city.synthetic else catalogue.invented,
-        "nodes": catalogue.nodes,
-        "checks": outcomes(catalogue, context.instance, synthetic=city.synthetic),
-    }
-
-
 @asset(
     Zone.RELEASE,
     {
@@ -156,7 +136,7 @@ def _audit_inputs(city: City, context: Context, catalogue: Catalogue) -> dict[st
     kinds=("html",),
     weekly=False,
     op_tags={"dagster/priority": "-1"},  # after the checks of the same run, whose outcomes it shows
-    given=_audit_inputs,
+    given=("rows", "head", "problem", "may_be_known", "nodes", "checks"),
 )
 def audit_page(
     step: Step,

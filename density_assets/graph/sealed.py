@@ -1,16 +1,19 @@
 """Steps that may be handed out run in a process of their own that cannot open confidential files.
 
 The `Reader` refuses reads that go through it, but Python lets any code open any file its owner may. So the functions of
-released assets run in a fresh process, which puts every confidential folder, and the operator's own records, out of its
-reach before it starts (Landlock), whichever library it would use. It never held a record: it is forked from a server
-that has imported the code and nothing more. Where the kernel cannot do this, the step says so and runs all the same.
+released assets run in a fresh process (`zygote.py`), which puts every confidential folder, and the operator's own
+records, out of its reach before it hears what to do, and keeps the right to write below the release folder only
+(`resources/landlock.py`). What it makes comes back as bytes that cannot run anything (`messages.py`). Where the kernel
+cannot do this, the step says so and runs all the same.
 """
 
-import multiprocessing
+import os
 import pickle
+import signal
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 from multiprocessing.connection import Connection
@@ -18,58 +21,83 @@ from pathlib import Path
 from typing import Any
 
 from density_assets.city import City
+from density_assets.graph.messages import RemoteError, error_of, receive, receive_made, send, send_made
 from density_assets.graph.step import Made, Step
-from resources.landlock import hide
+from density_assets.graph.zygote import Zygote
+from resources.faults import in_clear_words
+from resources.landlock import confine
 
-PRELOADED = ["density_assets.graph.release", "density_assets.graph.register"]
 WILDCARDS = "*?[{"
+DEVICES = Path("/dev")
 
-
-class RemoteError(Exception):
-    """What went wrong in the process, as it would have been printed there."""
+_zygotes: list[Zygote] = []  # at most one, of this process
 
 
 def perform(module: str, step: Step, given: dict[str, Any], hidden: Sequence[Path]) -> Made:
-    """What the function of a released asset makes, behind a wall.
+    """What the function of a released asset makes, behind a wall; its facts say whether there was one.
 
     module: where the asset is defined.
     given: what its function gets besides the step.
     hidden: folders and files that it must not be able to open.
     """
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(PRELOADED)
-    here, there = context.Pipe()
-    quiet = Step(step.settings, step.read)  # nobody listens yet
-    process = context.Process(target=_work, args=(there, hidden, module, quiet, given), daemon=True)
-    process.start()
-    there.close()
+    pid, orders = _zygote().fork()
     try:
-        return _listen(here, step)
+        with orders:
+            send(orders, "confine", hidden=list(map(str, hidden)), writable=list(map(str, _writable(step))))
+            orders.send_bytes(pickle.dumps((module, Step(step.settings, step.read), given)))
+            return _listen(orders, step)
     finally:
-        process.kill()
-        process.join()
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def warm_up() -> None:
-    """Let the server import what it will fork, while others work."""
-    from multiprocessing import forkserver
+    """Let the process that steps are forked from import the code, while others work."""
+    _zygote()
 
-    multiprocessing.get_context("forkserver").set_forkserver_preload(PRELOADED)
-    forkserver.ensure_running()
+
+def work(orders: Connection) -> None:
+    """What the process does: put up the wall, hear what to make, make it."""
+    try:
+        wall, order = (
+            receive(orders),
+            orders.recv_bytes(),
+        )  # all of it, so that nobody is still writing if the wall fails
+        walled_off = confine(map(Path, wall["hidden"]), map(Path, wall["writable"]))
+        module, step, given = pickle.loads(order)
+        if not walled_off:
+            send(orders, "warn", line=f"{step.name} is not walled off from confidential files: no Landlock here")
+        heard = replace(
+            step,
+            say=lambda line: send(orders, "say", line=line),
+            warn=lambda line: send(orders, "warn", line=line),
+        )
+        with in_clear_words(step.folder):
+            made = getattr(import_module(module), step.name).function(heard, **given)
+        send_made(orders, replace(made, facts={**made.facts, "walled_off": walled_off}))
+    except BaseException as error:
+        send(orders, "failed", name=type(error).__name__, words=str(error), printed=traceback.format_exc())
 
 
 def hidden_from_releases(city: City) -> list[Path]:
-    """Every confidential folder under the home, and the operator's own records."""
-    folders = [folder for folder in sorted(city.home.glob("*/confidential")) if folder.is_dir()]
+    """Every confidential folder under the home and the operator's own records, with what links among them lead to."""
+    kept = [folder for folder in sorted(city.home.glob("*/confidential")) if folder.is_dir()]
+    hidden = [*kept, *_records(city)]
+    links = [path for folder in hidden for path in (folder, *folder.rglob("*")) if path.is_symlink()]
+    return [*hidden, *(link.resolve() for link in links)]
+
+
+def _records(city: City) -> list[Path]:
+    """The folder of the operator's records, or where it holds what a step needs, the files themselves."""
     pattern = city.settings.city.visits
     if pattern is None:
-        return folders
+        return []
     whole = city.settings.path(pattern).absolute()
     fixed = Path(*_until_wildcard(whole.parts)).resolve()
-    needed = (city.home, Path(sys.prefix), Path(__file__))  # what the step itself must reach
-    if fixed.is_dir() and not any(fixed in path.resolve().parents for path in needed):
-        return [*folders, fixed]
-    return [*folders, *Path("/").glob(str(whole.relative_to("/")).replace("{week}", "*"))]
+    needed = (city.store.release, Path(sys.prefix), Path(sys.base_prefix), Path(__file__))  # what a step must reach
+    if fixed.is_dir() and not any(path.resolve().is_relative_to(fixed) for path in needed):
+        return [fixed]
+    return list(Path("/").glob(str(whole.relative_to("/")).replace("{week}", "*")))
 
 
 def _until_wildcard(parts: Sequence[str]) -> Sequence[str]:
@@ -78,42 +106,27 @@ def _until_wildcard(parts: Sequence[str]) -> Sequence[str]:
     return parts[:first]
 
 
-def _listen(here: Connection, step: Step) -> Made:
+def _listen(orders: Connection, step: Step) -> Made:
     """Pass on what the process says until it has made something, or failed."""
-    hear: dict[str, Callable[[str], None]] = {"say": step.say, "warn": step.warn}
+    hear = {"say": step.say, "warn": step.warn}
     while True:
         try:
-            kind, content = here.recv()
-        except EOFError:
+            message = receive(orders)
+        except (EOFError, ConnectionError):
             raise RuntimeError(f"the process of {step.name} must end with a table, but it died: start again") from None
-        if kind in hear:
-            hear[kind](content)
-        elif kind == "failed":
-            error, printed = content
-            raise error from RemoteError(printed)
+        if message["kind"] in hear:
+            hear[message["kind"]](str(message["line"]))
+        elif message["kind"] == "failed":
+            raise error_of(message) from RemoteError(message["printed"])
         else:
-            assert isinstance(content, Made)
-            return content
+            return receive_made(orders, message)
 
 
-def _work(there: Connection, hidden: Sequence[Path], module: str, step: Step, given: dict[str, Any]) -> None:
-    """What the process does: hide, then make."""
-    try:
-        if not hide(hidden):
-            there.send(("warn", f"{step.name} is not walled off from confidential files: this kernel has no Landlock"))
-        talking = replace(
-            step, say=lambda line: there.send(("say", line)), warn=lambda line: there.send(("warn", line))
-        )
-        made = getattr(import_module(module), step.name).function(talking, **given)
-        there.send(("made", made))
-    except BaseException as error:
-        there.send(("failed", (_portable(error), traceback.format_exc())))
+def _writable(step: Step) -> list[Path]:
+    return [step.folder, step.read.tables.locks, DEVICES]
 
 
-def _portable(error: BaseException) -> BaseException:
-    """The error itself if it can travel, else its words."""
-    try:
-        pickle.loads(pickle.dumps(error))
-    except Exception:
-        return RuntimeError(f"{type(error).__name__}: {error}")
-    return error
+def _zygote() -> Zygote:
+    if not (_zygotes and _zygotes[0].usable):
+        _zygotes[:] = [Zygote()]
+    return _zygotes[0]

@@ -30,15 +30,15 @@ class Zone(StrEnum):
     def may_read(self, other: "Zone") -> bool:
         """Whether an asset of this zone may read a table of another.
 
-        Public assets read public ones only. Released assets read nothing secret. Doors read what they add noise to,
-        and no evaluation: to choose what to draw by comparing with the truth is not paid for. By induction everything
-        upstream of a free asset has passed a door.
+        Public assets read public ones only. Released assets read nothing secret. Nothing but evaluation reads
+        evaluation: to choose what to draw by comparing with the truth is not paid for. By induction everything upstream
+        of a free asset has passed a door.
         """
         if self is Zone.PUBLIC:
             return other is Zone.PUBLIC
         if self is Zone.RELEASE:
             return other.open
-        return not (self is Zone.MECHANISM and other is Zone.EVALUATION)
+        return self is Zone.EVALUATION or other is not Zone.EVALUATION
 
 
 class ZoneLeak(ValueError):

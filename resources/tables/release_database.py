@@ -19,7 +19,7 @@ from density_assets.errors import BadInput
 from density_assets.sql_names import quoted
 from resources.tables.databases import remove_partial, replacing, writing
 from resources.tables.files import write_durably
-from resources.tables.released import ReleasedTables, read_whole
+from resources.tables.released import WEEKS, ReleasedTables, read_whole
 
 LISTED = "exported"  # what the last run had to read: not part of the database
 
@@ -122,7 +122,7 @@ def _replace(connection: duckdb.DuckDBPyConnection, folder: Path, name: str) -> 
 
 def _whole(connection: duckdb.DuckDBPyConnection, folder: Path, table: str) -> None:
     """A table of all its files; a column that older weeks do not have is empty in them."""
-    weeks = sorted(map(str, (folder / table).glob("*.parquet"))) or [str(folder / f"{table}.parquet")]
+    weeks = sorted(map(str, (folder / table).glob(WEEKS))) or [str(folder / f"{table}.parquet")]
     connection.execute(f"drop table if exists {quoted(table)}")
     connection.read_parquet(weeks, union_by_name=True).create(quoted(table))
 
@@ -141,7 +141,7 @@ def _table(name: str) -> str:
 
 
 def _versions(folder: Path) -> Versions:
-    files = [*sorted(folder.glob("*.parquet")), *sorted(folder.glob("*/*.parquet"))]
+    files = [*sorted(folder.glob("*.parquet")), *sorted(folder.glob(f"*/{WEEKS}"))]
     return {str(file.relative_to(folder)): _version(file) for file in files if file.stem != LISTED}
 
 
@@ -152,7 +152,7 @@ def _version(file: Path) -> Version:
 
 def _noted(file: Path) -> Versions:
     try:
-        versions: Versions = json.loads(file.read_text())
+        noted = json.loads(file.read_text())
     except (OSError, ValueError):
         return {}
-    return versions
+    return noted if isinstance(noted, dict) else {}

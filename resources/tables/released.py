@@ -17,6 +17,8 @@ from filelock import FileLock
 from density_assets.errors import BadInput
 from resources.tables.files import parquet_bytes, write_durably
 
+WEEKS = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].parquet"  # names of files of weeks; others are not ours
+
 
 class ReleasedTables:
     """The public and released tables of one city. It cannot open anything else."""
@@ -60,7 +62,7 @@ class ReleasedTables:
     def read_release_week(self, table: str, week: date, release: str) -> pl.DataFrame:
         """One week of a table, refused if it belongs to another release."""
         rows = read_whole(self.release_file(table, week))
-        if others := set(rows["release"]) - {release}:
+        if others := set(rows["release"]) - {release} if "release" in rows.columns else {"none"}:
             raise BadInput(
                 f"{table} of the week of {week} must belong to the release of today's settings ({release}), "
                 f"but it belongs to {others.pop()}: materialise it again"
@@ -74,7 +76,7 @@ class ReleasedTables:
 
     def released_weeks(self, table: str) -> Iterator[date]:
         """The weeks of a table that are there."""
-        return (date.fromisoformat(file.stem) for file in (self.tables / table).glob("*.parquet"))
+        return (date.fromisoformat(file.stem) for file in (self.tables / table).glob(WEEKS))
 
     def written(self, *tables: str) -> tuple[int, ...]:
         """When public tables were written: what was computed from them holds until this changes."""

@@ -139,7 +139,7 @@ def test_outcomes_that_depend_on_real_records_are_withheld(town, tmp_path, monke
         """No more than promised, on invented people."""
 
     monkeypatch.setattr(definitions, "CHECKS", [confidential, door, compared, free, invented])
-    known = definitions.catalogue(opened(town.settings, tmp_path), definitions.BLUEPRINTS)
+    known = definitions.catalogue(opened(town.settings, tmp_path))
     with dg.DagsterInstance.ephemeral() as instance:
         for listed in known.checks:
             instance.report_runless_asset_event(

@@ -1,7 +1,10 @@
 """The process of released steps: what it hides, what it passes on, how it fails, and kernels that cannot hide."""
 
 import os
+import pickle
 import shutil
+from contextlib import suppress
+from multiprocessing import Pipe
 from pathlib import Path
 
 import dagster as dg
@@ -10,81 +13,111 @@ from runs import MONDAY, WEEK, materialise, opened
 
 from density_assets import definitions
 from density_assets.city import City
+from density_assets.errors import BadInput
 from density_assets.graph import sealed
+from density_assets.graph.messages import RemoteError, receive, receive_made, send
 from density_assets.graph.step import Made, Reader, Step
 from density_assets.privacy.zones import Zone
 from density_assets.settings import Settings
+from resources.landlock import available
 from resources.tables.released import ReleasedTables
+from resources.tables.store import Store
 
 
 class Heard:
-    """What a step said, and a connection that keeps what is sent."""
+    """What a step said."""
 
     def __init__(self) -> None:
         self.said: list[str] = []
         self.warned: list[str] = []
-        self.sent: list[tuple[str, object]] = []
-
-    def send(self, message: tuple[str, object]) -> None:
-        self.sent.append(message)
 
 
 def step(folder: Path, heard: Heard, name: str = "talking") -> Step:
-    read = Reader(name, Zone.RELEASE, {}, ReleasedTables(folder / "town"), MONDAY)
+    """A step of a town whose folders are there, as they are in a run."""
+    read = Reader(name, Zone.RELEASE, {}, ReleasedTables(Store(folder, "town").folder), MONDAY)
     return Step(Settings(), read, heard.said.append, heard.warned.append)
 
 
-def perform(name: str, folder: Path, heard: Heard, **given) -> Made:
-    return sealed.perform("walled", step(folder, heard, name), given, [])
+def perform(name: str, folder: Path, heard: Heard | None = None, **given) -> Made:
+    return sealed.perform("walled", step(folder, heard or Heard(), name), given, [folder / "town/confidential"])
 
 
 def test_a_released_step_runs_in_another_process_and_is_heard_in_this_one(tmp_path):
     heard = Heard()
     made = perform("talking", tmp_path, heard, line="hello")
     assert made.table["process"].item() not in (os.getpid(), os.getppid())
-    assert made.facts == {"line": "hello"}
-    assert (heard.said, heard.warned) == (["hello"], ["mind: hello"])
+    assert made.facts == {"line": "hello", "walled_off": available()}
+    assert heard.said == ["hello"]
+    assert heard.warned[-1] == "mind: hello"
 
 
 def test_no_two_steps_share_a_process(tmp_path):
-    first, second = (perform("talking", tmp_path, Heard(), line="x").table["process"].item() for _ in range(2))
+    first, second = (perform("talking", tmp_path, line="x").table["process"].item() for _ in range(2))
     assert first != second
 
 
-def test_an_error_comes_as_it_is_with_what_was_printed_or_as_its_words(tmp_path):
-    with pytest.raises(FileNotFoundError, match="no such thing") as error:
-        perform("refusing", tmp_path, Heard())
-    assert error.value.filename == "a file"
-    assert isinstance(error.value.__cause__, sealed.RemoteError)
+def test_a_step_can_talk_to_nobody_but_the_run_that_started_it(tmp_path):
+    """Whoever could ask the process it was forked from for another would get one without a wall."""
+    made = perform("listing", tmp_path)
+    assert len(made.table) == len(made.facts["orders"]) == 1
+
+
+def test_our_errors_come_as_they_are_and_others_in_words_with_what_was_printed(tmp_path):
+    with pytest.raises(BadInput, match=r"^a city must have cells$") as error:
+        perform("refusing", tmp_path)
+    assert isinstance(error.value.__cause__, RemoteError)
     assert "in refusing" in str(error.value.__cause__)
-    with pytest.raises(RuntimeError, match="Unportable: the table: it is empty"):
-        perform("failing", tmp_path, Heard())
+    with pytest.raises(RuntimeError, match=r"^Unportable: the table: it is empty$"):
+        perform("failing", tmp_path)
 
 
 def test_a_process_that_dies_is_no_table(tmp_path):
     with pytest.raises(RuntimeError, match="the process of dying must end with a table, but it died: start again"):
-        perform("dying", tmp_path, Heard())
+        perform("dying", tmp_path)
+    assert perform("talking", tmp_path, line="the next one lives").facts["line"] == "the next one lives"
+
+
+@pytest.mark.parametrize("place", ["line", "error", "table", "picture", "facts"])
+def test_what_comes_back_runs_nothing(tmp_path, place):
+    """A line, an error, a table, a picture and plain facts can travel; what would run when it is read cannot."""
+    mark = tmp_path / "made outside the wall"
+    with pytest.raises(RuntimeError, match=r"Lazy|mkdir"):
+        perform("smuggling", tmp_path, place=place, mark=str(mark))
+    assert not mark.exists()
+
+
+def worked(folder: Path) -> list[dict]:
+    """What the process would tell, if this one were it."""
+    here, there = Pipe()
+    send(here, "confine", hidden=[str(folder)], writable=[])
+    here.send_bytes(pickle.dumps(("walled", Step(Settings(), step(folder, Heard()).read), {"line": "hello"})))
+    sealed.work(there)
+    there.close()
+    told = []
+    with suppress(EOFError):
+        while True:
+            told.append(receive(here))
+            if told[-1]["kind"] == "made":
+                assert receive_made(here, told[-1]).facts["line"] == "hello"
+    return told
 
 
 def test_where_the_kernel_cannot_hide_the_step_says_so_and_runs(tmp_path, monkeypatch):
-    monkeypatch.setattr(sealed, "hide", lambda hidden: False)
-    heard = Heard()
-    sealed._work(heard, [tmp_path], "walled", step(tmp_path, heard), {"line": "hello"})
-    warned, said, minded, (kind, made) = heard.sent
-    assert warned == ("warn", "talking is not walled off from confidential files: this kernel has no Landlock")
-    assert (said, minded) == (("say", "hello"), ("warn", "mind: hello"))
-    assert (kind, made.facts) == ("made", {"line": "hello"})
+    monkeypatch.setattr(sealed, "confine", lambda hidden, writable: False)
+    warned, said, minded, made = worked(tmp_path)
+    words = "talking is not walled off from confidential files: no Landlock here"
+    assert warned == {"kind": "warn", "line": words}
+    assert (said["line"], minded["line"]) == ("hello", "mind: hello")
+    assert made["facts"]["walled_off"] == ["plain", False]
 
 
 def test_a_wall_that_cannot_be_put_up_stops_the_step(tmp_path, monkeypatch):
-    def broken(hidden):
+    def broken(hidden, writable):
         raise OSError(7, "too many rules")
 
-    monkeypatch.setattr(sealed, "hide", broken)
-    heard = Heard()
-    sealed._work(heard, [tmp_path], "walled", step(tmp_path, heard), {"line": "hello"})
-    ((kind, (error, _)),) = heard.sent
-    assert (kind, str(error)) == ("failed", "[Errno 7] too many rules")
+    monkeypatch.setattr(sealed, "confine", broken)
+    (failed,) = worked(tmp_path)
+    assert (failed["kind"], failed["words"]) == ("failed", "[Errno 7] too many rules")
 
 
 # --- what is hidden -----------------------------------------------------------------------------------------
@@ -122,6 +155,17 @@ def test_records_beside_the_home_are_hidden_one_by_one(town):
     found = hidden(opened(town.settings, home))
     assert found[:2] == confidential(home)
     assert sorted(found[2:]) == calls
+
+
+def test_what_links_in_hidden_folders_lead_to_is_hidden_too(town, tmp_path):
+    """Operators move what is large to another disk, and leave a link."""
+    home, disk = tmp_path / "home", tmp_path / "disk"
+    (home / "town/confidential").mkdir(parents=True)
+    disk.mkdir()
+    (home / "town/confidential/visits").symlink_to(disk)
+    (town.visits / "part-1.csv").symlink_to(town.folder / "towers.csv")
+    found = hidden(opened(town.settings, home))
+    assert found == [*confidential(home), town.folder / "visits", disk, town.folder / "towers.csv"]
 
 
 def test_simulated_records_are_nowhere_but_in_the_confidential_folder(town, tmp_path):

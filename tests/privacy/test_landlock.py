@@ -18,14 +18,14 @@ CHILD = """
 import json, os, subprocess, sys
 from pathlib import Path
 
-import duckdb
+from resources.landlock import confine
+
+root, hidden, writable = Path(sys.argv[1]), *([Path(path) for path in json.loads(paths)] for paths in sys.argv[2:])
+assert confine(hidden, writable) is True
+
+import duckdb  # libraries start threads when they are imported
 import polars as pl
 import pyarrow.parquet as pq
-
-from resources.landlock import hide
-
-root, hidden = Path(sys.argv[1]), [Path(path) for path in sys.argv[2:]]
-assert hide(hidden) is True
 
 def database(file):
     with duckdb.connect(str(file), read_only=True) as connection:
@@ -52,6 +52,9 @@ ways = {
     "truncate": ("note.txt", lambda file: os.truncate(file, 0)),
     "new file": ("new.txt", lambda file: file.write_text("new")),
     "new folder": ("new/new.txt", lambda file: (file.parent.mkdir(), file.write_text("new"))),
+    "rename": ("note.txt", lambda file: file.rename(file.with_name("renamed.txt"))),
+    "remove": ("counts.duckdb", lambda file: file.unlink()),
+    "rename folder": ("", lambda folder: folder.rename(folder.with_name(f"{folder.name} elsewhere"))),
 }
 done = {}
 for name in ("hidden", "beside", "beside/deep"):
@@ -80,8 +83,9 @@ def root(tmp_path):
     return tmp_path
 
 
-def attempts(root, *hidden) -> dict[str, str]:
-    command = [sys.executable, "-c", CHILD, str(root), *map(str, hidden)]
+def attempts(root, *hidden, writable=()) -> dict[str, str]:
+    paths = [json.dumps(list(map(str, those))) for those in (hidden, writable)]
+    command = [sys.executable, "-c", CHILD, str(root), *paths]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
@@ -93,22 +97,32 @@ def succeeded(found: dict[str, str], folder: str) -> set[str]:
 
 ALL = {
     *("python", "polars", "pyarrow", "duckdb", "database", "program", "link", "list"),
-    *("append", "overwrite", "truncate", "new file", "new folder"),
+    *("append", "overwrite", "truncate", "new file", "new folder", "rename", "remove"),
 }
+READ = {"python", "polars", "pyarrow", "duckdb", "database", "program", "link", "list"}
 
 
 @walled
 def test_a_hidden_folder_is_refused_to_every_library_and_its_neighbours_to_none(root):
-    found = attempts(root, root / "hidden")
+    found = attempts(root, root / "hidden", writable=[root / "beside"])
     assert succeeded(found, "hidden") == set()
     for way in ("python", "polars", "duckdb", "database", "link", "list"):
         assert "Permission denied" in found[f"hidden: {way}"]
-    for folder in ("beside", "beside/deep"):
-        assert succeeded(found, folder) == ALL - {"link"}
-        assert "Permission denied" in found[f"{folder}: link"]
+    assert succeeded(found, "beside/deep") == {*ALL, "rename folder"} - {"link"}
+    assert succeeded(found, "beside") == ALL - {"link"}
+    assert "Permission denied" in found["beside: link"]
     assert (root / "hidden/note.txt").read_text() == "note"
     assert (root / "beside/new.txt").read_text() == "new"
     assert (root / "beside/new/new.txt").read_text() == "new"
+
+
+@walled
+def test_only_what_may_be_written_is(root):
+    found = attempts(root, root / "hidden")
+    for folder in ("beside", "beside/deep"):
+        assert succeeded(found, folder) == READ - {"link"}
+    names = {file.name for file in (root / "hidden").iterdir()}
+    assert {file.name for file in (root / "beside").iterdir()} == {"deep", *names}
 
 
 @walled
@@ -121,20 +135,32 @@ def test_a_folder_is_hidden_by_whatever_name(root):
 def test_several_folders_and_single_files_are_hidden(root):
     found = attempts(root, root / "hidden", root / "beside/deep", root / "beside/counts.duckdb")
     assert succeeded(found, "hidden") == succeeded(found, "beside/deep") == set()
-    # the folder of a hidden file lies on the way to it: what is there can be opened, what is new cannot
-    assert succeeded(found, "beside") == ALL - {"database", "link", "list", "new file", "new folder"}
+    # the folder of a hidden file lies on the way to it: what is there can be opened, but not listed
+    assert succeeded(found, "beside") == READ - {"database", "link", "list"}
 
 
-def test_nothing_to_hide_is_hidden_on_every_kernel(root, monkeypatch):
-    assert succeeded(attempts(root), "hidden") == ALL
-    monkeypatch.setattr(landlock, "_version", lambda: 0)
-    assert landlock.hide([]) is True
+@walled
+def test_nothing_hidden_is_everything_readable(root):
+    assert succeeded(attempts(root, writable=[root]), "hidden") == {*ALL, "rename folder"}
+
+
+def test_what_may_be_written_must_not_hold_what_is_hidden(root):
+    with pytest.raises(ValueError, match="must not hold what is hidden"):
+        landlock.confine([root / "beside/deep"], [root / "beside"])
+
+
+@walled
+def test_a_process_with_other_threads_is_refused_because_they_would_stay_free():
+    code = "import threading, time; threading.Thread(target=time.sleep, args=(60,), daemon=True).start()"
+    code += "; from resources.landlock import confine; confine([], [])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "must confine itself while it has one thread" in done.stderr
 
 
 def test_a_kernel_without_landlock_says_so_and_hides_nothing(root, monkeypatch):
     monkeypatch.setattr(landlock, "_version", lambda: 0)
     assert landlock.available() is False
-    assert landlock.hide([root / "hidden"]) is False
+    assert landlock.confine([root / "hidden"], []) is False
     assert pl.read_parquet(root / "hidden/counts.parquet").equals(FRAME)
 
 

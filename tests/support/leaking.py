@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from density_assets.city import City
 from density_assets.graph.assets import Blueprint, asset
 from density_assets.graph.columns import SETTINGS, column
+from density_assets.graph.given import GIVEN
 from density_assets.graph.step import Made, Step
 from density_assets.privacy.zones import Zone
 from resources.tables.files import write_durably
@@ -34,7 +35,8 @@ def leak(step: Step, way: str) -> Made:
 
 def leaking(way: str, *, deps: tuple[str, ...] = ("cells",)) -> Blueprint:
     """The asset, with the way it will try."""
-    return replace(leak, deps=lambda city: deps, given=lambda city, context, catalogue: {"way": way})
+    GIVEN["way"] = lambda asked: way
+    return replace(leak, deps=lambda city: deps, given=("way",))
 
 
 def _confidential(step: Step) -> Path:

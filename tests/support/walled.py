@@ -4,6 +4,7 @@ import os
 
 import polars as pl
 
+from density_assets.errors import BadInput
 from density_assets.graph.assets import asset
 from density_assets.graph.columns import SETTINGS, column
 from density_assets.graph.step import Made, Step
@@ -29,13 +30,13 @@ def talking(step: Step, line: str) -> Made:
 
 @asset(Zone.RELEASE, COLUMNS)
 def refusing(step: Step) -> Made:
-    """Fails with an error that can travel."""
-    raise FileNotFoundError(2, "no such thing", "a file")
+    """Fails with an error of ours."""
+    raise BadInput("a city must have cells")
 
 
 @asset(Zone.RELEASE, COLUMNS)
 def failing(step: Step) -> Made:
-    """Fails with an error that cannot travel."""
+    """Fails with an error of others."""
     raise Unportable("the table", "it is empty")
 
 
@@ -43,3 +44,45 @@ def failing(step: Step) -> Made:
 def dying(step: Step) -> Made:
     """Ends without a word, as a process does that the kernel kills for want of memory."""
     os._exit(9)
+
+
+class Lazy:
+    """Whoever unpickles it makes a file."""
+
+    def __init__(self, mark: str) -> None:
+        self.mark = mark
+
+    def __reduce__(self):
+        return os.mkdir, (self.mark,)
+
+
+class LazyError(Exception):
+    """An error that carries one."""
+
+    def __reduce__(self):
+        return self.args[0].__reduce__()
+
+
+@asset(Zone.RELEASE, COLUMNS)
+def smuggling(step: Step, place: str, mark: str) -> Made:
+    """Sends something that would do harm where it is unpickled."""
+    lazy = Lazy(mark)
+    if place == "line":
+        step.say(lazy)
+    if place == "error":
+        raise LazyError(lazy)
+    table = lazy if place == "table" else pl.DataFrame({"process": [0]})
+    return Made(table, {"p": lazy} if place == "picture" else {}, {"f": lazy} if place == "facts" else {})
+
+
+@asset(Zone.RELEASE, COLUMNS)
+def listing(step: Step) -> Made:
+    """Every socket it holds, and that of its orders among them."""
+    links = [os.readlink(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd") if _is_open(name)]
+    sockets = [link for link in links if link.startswith("socket:")]
+    orders = [int(link.removeprefix("socket:[").rstrip("]")) for link in sockets[:1]]
+    return Made(pl.DataFrame({"descriptor": sockets}), facts={"orders": orders})
+
+
+def _is_open(name: str) -> bool:
+    return os.path.lexists(f"/proc/self/fd/{name}")

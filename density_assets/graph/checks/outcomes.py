@@ -16,6 +16,7 @@ import dagster as dg
 
 from density_assets.city import City
 from density_assets.graph.catalogue import Catalogue, KnownCheck
+from density_assets.graph.given import Asked, gather
 from density_assets.graph.step import RecordStep, Shelf, Step, step_for
 from density_assets.privacy.zones import Zone
 from resources.tables.files import private_files, write_durably
@@ -28,7 +29,7 @@ class Check:
     """A check of any city.
 
     asset: what is checked; reads: further assets it compares with.
-    given: what its function gets besides the step, gathered from the ledger.
+    given: what its function gets besides the step, by its name in `given.py`.
     """
 
     name: str
@@ -36,7 +37,7 @@ class Check:
     function: Callable[..., dg.AssetCheckResult]
     reads: tuple[str, ...]
     blocking: bool
-    given: Callable[[City, Catalogue], dict[str, Any]]
+    given: tuple[str, ...]
 
     @property
     def about(self) -> str:
@@ -56,13 +57,14 @@ class Check:
         """The check as Dagster runs it."""
 
         def run(context: Context, city: dg.ResourceParam[City]) -> dg.AssetCheckResult:
-            return self.function(self._step(context, city, catalogue.shelves), **self.given(city, catalogue))
+            week = date.fromisoformat(context.partition_key) if context.has_partition_key else None
+            given = gather(self.given, Asked(city, week, context.instance, catalogue))
+            return self.function(self._step(context, city, week, catalogue.shelves), **given)
 
         return dg.asset_check(asset=self.asset, name=self.name, description=self.about, blocking=self.blocking)(run)
 
-    def _step(self, context: Context, city: City, shelves: Mapping[str, Shelf]) -> Step:
+    def _step(self, context: Context, city: City, week: date | None, shelves: Mapping[str, Shelf]) -> Step:
         """What the check gets: it reads what it declares, and secrets only if its asset is one."""
-        week = date.fromisoformat(context.partition_key) if context.has_partition_key else None
         zone = shelves[self.asset].zone if self.asset in shelves else Zone.EVALUATION  # of a study
         inputs = {name: shelves[name] for name in (self.asset, *self.reads) if name in shelves}
         return step_for(self.name, zone, inputs, city, week, context)
@@ -72,7 +74,7 @@ def check(
     asset: str,
     *reads: str,
     blocking: bool = False,
-    given: Callable[[City, Catalogue], dict[str, Any]] = lambda city, catalogue: {},
+    given: tuple[str, ...] = (),
 ) -> Callable[[Callable[..., dg.AssetCheckResult]], Check]:
     """A check of one asset, which may compare it with others; its docstring is what the UI shows."""
 

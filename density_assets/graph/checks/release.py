@@ -8,8 +8,6 @@ import numpy as np
 import polars as pl
 
 from density_assets import series
-from density_assets.city import City
-from density_assets.graph.catalogue import Catalogue
 from density_assets.graph.checks.outcomes import check, open_answer
 from density_assets.graph.step import Step
 from density_assets.graph.zone_rule import find_leaks
@@ -19,7 +17,6 @@ from density_assets.publication.verification import verify_release
 from density_assets.quality.drift import drift
 from density_assets.quality.gaps import CERTAIN, LIKELY, silent_hours
 from density_assets.quality.released import disagreements, faults_of_counts
-from resources.landlock import available
 
 
 @check("density", "cells", blocking=True)
@@ -78,20 +75,15 @@ def release_is_readable(step: Step) -> dg.AssetCheckResult:
     return open_answer(problems + [f"not so: {text}" for holds, text in findings if not holds], findings=len(findings))
 
 
-def _rule(city: City, catalogue: Catalogue) -> dict[str, Any]:
-    """The declared graph, and whether released steps run behind a wall."""
-    return {"nodes": catalogue.nodes, "walled_off": city.sealed and available()}
-
-
-@check("density", blocking=True, given=_rule)
-def nothing_passes_the_doors(step: Step, nodes: Sequence[Node], walled_off: bool) -> dg.AssetCheckResult:
+@check("density", blocking=True, given=("nodes",))
+def nothing_passes_the_doors(step: Step, nodes: Sequence[Node]) -> dg.AssetCheckResult:
     """No asset that may be handed out declares confidential data as its input except through a mechanism.
 
-    What assets read is held to what they declare while they run; `walled_off` says whether, beyond that, steps that may
-    be handed out ran without a way to confidential files.
+    What assets read is held to what they declare while they run, and each released asset shows as `walled_off` whether,
+    beyond that, it was made without a way to confidential files.
     """
     doors = ", ".join(sorted(node.name for node in nodes if node.zone is Zone.MECHANISM))
-    return open_answer(sorted(find_leaks(nodes)), assets=len(nodes), doors=doors, walled_off=walled_off)
+    return open_answer(sorted(find_leaks(nodes)), assets=len(nodes), doors=doors)
 
 
 def _week_of_cells(table: pl.DataFrame, cells: pl.Series) -> tuple[Any, Any]:

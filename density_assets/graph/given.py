@@ -1,0 +1,51 @@
+"""What released assets and their checks may know besides tables: gathered here, from ledger, draws and instance.
+
+Their functions run without a way to the city (`sealed.py`), so whatever they need of it is asked for by name and handed
+over as plain values. This is the one place that looks on their behalf, and it reads no table of records.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+import dagster as dg
+
+from density_assets.city import City
+from density_assets.graph.catalogue import Catalogue, outcomes
+from density_assets.publication.attack_tests import ATTACK_TESTS
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Where to look."""
+
+    city: City
+    week: date | None
+    instance: dg.DagsterInstance
+    catalogue: Catalogue
+
+
+def gather(names: Iterable[str], asked: Asked) -> dict[str, Any]:
+    """What was asked for, by name."""
+    return {name: GIVEN[name](asked) for name in names}
+
+
+def _paid_by(asked: Asked) -> frozenset[str]:
+    """Hashes of the charges that paid for the draws of the week."""
+    assert asked.week is not None  # asked for by weekly assets
+    release = asked.city.release(asked.week)
+    return frozenset(asked.city.measurements.stored(release, door).charge for door in release.doors)
+
+
+GIVEN: dict[str, Callable[[Asked], Any]] = {
+    "rows": lambda asked: asked.city.ledger.rows(),
+    "chain": lambda asked: asked.city.ledger.records(),
+    "head": lambda asked: asked.city.ledger.head(),
+    "problem": lambda asked: asked.city.ledger.problem(asked.city.measurements.witnesses()),
+    "paid_by": _paid_by,
+    "plan": lambda asked: asked.city.plan,
+    "nodes": lambda asked: asked.catalogue.nodes,
+    "checks": lambda asked: outcomes(asked.catalogue, asked.instance, synthetic=asked.city.synthetic),
+    "may_be_known": lambda asked: list(ATTACK_TESTS) if asked.city.synthetic else list(asked.catalogue.invented),
+}
