@@ -59,10 +59,7 @@ def warm_up() -> None:
 def work(orders: Connection) -> None:
     """What the process does: put up the wall, hear what to make, make it."""
     try:
-        wall, order = (
-            receive(orders),
-            orders.recv_bytes(),
-        )  # all of it, so that nobody is still writing if the wall fails
+        wall, order = receive(orders), orders.recv_bytes()  # both, so that whoever sends them never waits for a wall
         walled_off = confine(map(Path, wall["hidden"]), map(Path, wall["writable"]))
         module, step, given = pickle.loads(order)
         if not walled_off:

@@ -15,6 +15,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock
+
 from density_assets.privacy.chain import GENESIS, first_broken, row_hash
 from density_assets.privacy.charges import Budget, Row, refuse_over_budget
 from density_assets.privacy.events import Event, from_record, to_record
@@ -190,7 +192,8 @@ class Ledger:
         """A transaction that is on disk when it ends, or never was."""
         self._home.mkdir(parents=True, exist_ok=True)
         with closing(self._connect()) as connection:
-            connection.execute("pragma journal_mode = wal")
+            with FileLock(self.file.with_suffix(".lock"), mode=0o600):  # SQLite does not wait for this change
+                connection.execute("pragma journal_mode = wal")
             connection.executescript(_SCHEMA + ";".join(_TRIGGERS.values()))
             connection.execute("begin immediate")
             try:

@@ -45,8 +45,8 @@ class Town:
 
     def __init__(self, settings: Path, home: Path) -> None:
         Figure.savefig = lambda self, file, **options: file.write(b"a picture")  # slow, and none of it can be lost
-        # Not sealed: released steps would run in children of a server that every process here would have to share,
-        # and a death planted in a process does not reach what runs in another.
+        # Not sealed: released steps would run in processes forked from one that has imported the code afresh, which a
+        # death planted here does not reach.
         self.definitions = build(City(load_settings(settings), home, sealed=False))
         self.job = self.definitions.resolve_job_def("weekly_release")
         graph = self.definitions.resolve_asset_graph()

@@ -125,7 +125,10 @@ def test_a_command_typed_wrongly_is_status_2_with_its_usage(density, words, usag
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        (["check", "--settings", "no/such.toml"], "the settings file must be readable: no/such.toml"),
+        (
+            ["check", "--settings", "no/such.toml"],
+            f"the settings file must be readable: {Path('no/such.toml').absolute()}: ",
+        ),
         (["ledger", "backup"], "backup needs the file of the copy"),
         (["study", "scheme"], "got 'scheme'; did you mean 'schemes'?"),
         (["results", "--studies", "caps", "tota[l]s"], "got 'tota[l]s'; did you mean 'totals'?"),
