@@ -19,7 +19,7 @@ def refuse_kept(files: Iterable[Path], home: Path) -> None:
     for file in files:
         real = file.resolve()
         parts = real.relative_to(root).parts if real.is_relative_to(root) else ()
-        if set(parts[1:2]) & set(KEPT) or any(part.startswith("ledger.sqlite") for part in parts[:1]):
+        if set(parts[1:2]) & set(KEPT) or any(part.startswith(("ledger.sqlite", "ledger.lock")) for part in parts[:1]):
             raise BadInput(
                 f"files of yours must not be what this software keeps, {file.name} is {real}: "
                 "point the settings at your own files"

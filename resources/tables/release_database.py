@@ -1,7 +1,7 @@
 """`release.duckdb`: the public and released tables in one file, for whoever likes SQL.
 
 It is made of the Parquet files beside it and brought up to date once per run, by the weeks that have changed: its cost
-does not grow with the weeks it holds. Where it cannot be changed in place (it is damaged, it is not as the last run
+hardly grows with the weeks it holds. Where it cannot be changed in place (it is damaged, it is not as the last run
 left it, or somebody reads it) it is built anew beside the old one and takes its place, so nobody waits and nothing is
 lost.
 """
