@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 from density_assets.errors import BadInput
 
 HOURS = 168
+EARLIEST, LATEST = date(1970, 1, 5), date(2999, 12, 30)  # Mondays; far enough from both ends of Python's calendar
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,8 @@ def parse_week(text: str) -> date:
         week = date.fromisoformat(text)
     except ValueError:
         raise BadInput(f"a week is named by its Monday, as 2007-09-10; got {text!r}") from None
+    if not EARLIEST <= week <= LATEST:
+        raise BadInput(f"a week must lie between {EARLIEST} and {LATEST}, got {week}")
     if week.weekday() != 0:
         monday = week - timedelta(days=week.weekday())
         raise BadInput(f"a week is named by its Monday; {text} is a {week:%A}, its Monday is {monday}")

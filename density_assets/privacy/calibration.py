@@ -5,23 +5,27 @@ from collections.abc import Callable, Sequence
 
 from scipy.optimize import brentq
 
+from density_assets.errors import BadInput
 from density_assets.privacy.accounting import spent
+from density_assets.privacy.composition import compose
 from density_assets.privacy.events import Event
 
-# The discrete Gaussian is a hair above the continuous one that is accounted for, and floating-point sums precede
-# some of the noise: a tenth of a percent is left unspent for both.
+# Floating-point sums precede some of the noise, and noise on integers is a little above the continuous one that is
+# searched for: a tenth of a percent is left unspent for both, and integers are looked at afterwards.
 USABLE = 0.999
 AIM = 0.997
 
 EventsAt = Callable[[float], Sequence[Event]]
 
 
-def calibrate(events_at: EventsAt, epsilon: float, delta: float) -> tuple[Event, ...]:
+def calibrate(events_at: EventsAt, epsilon: float, delta: float, *, on_integers: bool = False) -> tuple[Event, ...]:
     """The events of a release that costs (epsilon, delta).
 
     events_at: the events as a function of rho, a budget in zCDP to share out; more rho is less noise.
+    on_integers: whether noise is the discrete Gaussian, which costs more than the continuous one if it is small.
 
-    Guarantees: spent(result, delta).epsilon is at most USABLE · epsilon.
+    Guarantees: spent(result, delta).epsilon is at most USABLE · epsilon; on integers, where that is not the cost, what
+    is proven for the discrete Gaussian is at most epsilon.
     """
     if not (math.isfinite(epsilon) and epsilon > 0):
         raise ValueError(f"epsilon must be positive and finite, got epsilon={epsilon}")
@@ -37,6 +41,12 @@ def calibrate(events_at: EventsAt, epsilon: float, delta: float) -> tuple[Event,
     events = tuple(events_at(math.exp(log_rho)))
     if (cost := spent(events, delta).epsilon) > USABLE * epsilon:
         raise ArithmeticError(f"calibration must stay below epsilon={epsilon}, got {cost}: refuse to release")
+    if on_integers and (proven := compose(events).epsilon(delta)) > epsilon:
+        raise BadInput(
+            f"noise on whole numbers must be large beside 1 to be as private as it looks: for epsilon {epsilon:g} at "
+            f"delta {delta:g} its sigma is {min(event.standard_deviation or math.inf for event in events):.3g}, which "
+            f"may cost {proven:.4g}. Lower privacy.epsilon or raise privacy.visits_clamp; nothing was charged"
+        )
     return events
 
 

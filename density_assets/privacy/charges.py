@@ -1,13 +1,18 @@
 """What is charged to whom: the values the ledger keeps, and whether one more fits the budget."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
+from density_assets.privacy.composition import NOTHING, Composition, compose
 from density_assets.privacy.events import Event, to_record
-from density_assets.privacy.planning import cost_of, releases_that_fit
+from density_assets.privacy.periods import Period, Weeks, calendar_year, monday_of, periods_with, rolling_years, worst
+from density_assets.privacy.planning import releases_that_fit
 from density_assets.privacy.release import Charge
 from density_assets.settings import Settings
+
+SIMULATED = "simulated people of "
 
 
 class BudgetRefused(RuntimeError):
@@ -16,7 +21,7 @@ class BudgetRefused(RuntimeError):
 
 @dataclass(frozen=True)
 class Budget:
-    """What all weeks of a calendar year may cost together, for one population."""
+    """What the weeks of a calendar year, and any 52 consecutive ones, may cost together, for one population."""
 
     epsilon: float
     delta: float
@@ -26,16 +31,38 @@ class Budget:
         """The budget that settings give."""
         return cls(settings.privacy.budget_epsilon, settings.privacy.budget_delta)
 
+    @classmethod
+    def checked(cls, epsilon: float, delta: float) -> "Budget":
+        """A budget that a person gives, held to the same limits as that of settings."""
+        return cls.of(Settings().with_privacy(budget_epsilon=epsilon, budget_delta=delta))
+
 
 @dataclass(frozen=True)
 class Row:
-    """A charge as it stands in the ledger."""
+    """A charge as it stands in the ledger.
+
+    row: its number among charges. entry: its number in the chain; 0 for a charge of version 1, which has none of what
+        follows here.
+    drawn: whether noise was drawn under it, or may have been.
+    digest: of the draw it paid for; none until that is finished.
+    nonce: makes two charges differ that are otherwise equal.
+    by, reason, how: who asked for the release, why, and by which way.
+    release: everything that decided the draw, so that a drawn week keeps it. software: what drew.
+    """
 
     row: int
     at: str
     charge: Charge
     hash: str
     drawn: bool
+    digest: str | None = None
+    entry: int = 0
+    nonce: str = ""
+    by: str = ""
+    reason: str = ""
+    how: str = ""
+    release: Mapping[str, Any] | None = None
+    software: Mapping[str, str] | None = None
 
     def public_record(self) -> dict[str, Any]:
         """The charge as plain data, for statements; the order of its keys is part of published bytes."""
@@ -52,49 +79,107 @@ class Row:
             "events": [to_record(event) for event in charge.events],
             "at": self.at,
             "hash": self.hash,
+            **({"draw": self.digest} if self.digest else {}),
+            **({"nonce": self.nonce, "by": self.by, "reason": self.reason, "how": self.how} if self.entry else {}),
         }
 
 
 def population_name(settings: Settings) -> str:
     """Whose budget a release is charged to: budgets follow people, so all real cities of a home share one."""
-    return f"simulated people of {settings.city.name}" if settings.city.synthetic else "subscribers"
+    return f"{SIMULATED}{settings.city.name}" if settings.city.synthetic else "subscribers"
+
+
+def is_simulated(population: str) -> bool:
+    """Whether nobody of a population exists."""
+    return population.startswith(SIMULATED)
+
+
+def stricter(recorded: Budget, stated: Budget) -> Budget:
+    """The budget of settings where it asks for less than the recorded one; raises if it asks for more."""
+    if stated.epsilon > recorded.epsilon or stated.delta > recorded.delta:
+        raise BudgetRefused(
+            f"the settings give a budget of epsilon {stated.epsilon:g} at delta {stated.delta:g}, recorded is "
+            f"{recorded.epsilon:g} at {recorded.delta:g}: raising a budget is a recorded act, `density budget "
+            "--give EPSILON --by NAME --reason WHY`. Nothing was charged and nothing drawn"
+        )
+    return stated
 
 
 def charged_events(rows: Sequence[Row], population: str, year: str) -> list[Event]:
     """Every event charged to a population for the weeks of a calendar year."""
+    return events_of(rows, population, calendar_year(date(int(year), 1, 1)))
+
+
+def events_of(rows: Sequence[Row], population: str, period: Period | None = None) -> list[Event]:
+    """Every event charged to a population, for the weeks of a period or for all."""
     return [
         event
         for row in rows
-        if row.charge.population == population and row.charge.week.startswith(year)
+        if row.charge.population == population and (period is None or period.holds(monday_of(row.charge.week)))
         for event in row.charge.events
     ]
 
 
+def weekly_costs(rows: Sequence[Row], population: str) -> dict[date, Composition]:
+    """What each week of a population was charged, all revisions and doors together, in the order of weeks."""
+    return _by_week(row.charge for row in rows if row.charge.population == population)
+
+
+def _by_week(charges: Iterable[Charge]) -> dict[date, Composition]:
+    weeks: dict[date, Composition] = {}
+    for charge in charges:
+        monday = monday_of(charge.week)
+        weeks[monday] = weeks.get(monday, NOTHING) + compose(charge.events)
+    return dict(sorted(weeks.items()))
+
+
+def worst_rolling_year(rows: Sequence[Row], population: str, week: date, delta: float) -> Period:
+    """Of all 52 consecutive weeks that hold a week those that cost most."""
+    return worst(rolling_years(week, week), weekly_costs(rows, population), delta)
+
+
 def price(rows: Sequence[Row], charged: Sequence[Charge], budget: Budget) -> str:
-    """What charges that the ledger holds already cost, in one line; known from settings alone."""
-    population, week, revision = charged[0].population, charged[0].week, charged[0].revision
-    asked = [event for charge in charged for event in charge.events]
-    year = charged_events(rows, population, week[:4])
-    alone, spent = cost_of([], asked, 1, budget.delta), cost_of(year, [], 0, budget.delta)
-    left = budget.epsilon - spent
+    """What the charges of a release, which the ledger holds already, cost, in one line; known from settings alone."""
+    charge, week, delta = charged[0], monday_of(charged[0].week), budget.delta
+    alone = _together(charged).epsilon(delta)
+    weeks = weekly_costs(rows, charge.population)
+    rolling = worst(rolling_years(week, week), weeks, delta)
+    spent, year = rolling.cost(weeks).epsilon(delta), calendar_year(week).cost(weeks).epsilon(delta)
     return (
-        f"revision {revision} of the week of {week} costs epsilon {alone:.3f} alone, at delta {budget.delta:g}; "
-        f"{population}: {spent:.3f} of {budget.epsilon:g} are spent in {week[:4]}, {left:.3f} are left"
+        f"revision {charge.revision} of the week of {week} costs epsilon {alone:.3f} alone, at delta {delta:g}; "
+        f"{charge.population}: {spent:.3f} of {budget.epsilon:g} are spent in the {rolling}, "
+        f"{budget.epsilon - spent:.3f} are left; {year:.3f} are spent in {week.year}, "
+        f"{sum(weeks.values(), NOTHING).epsilon(delta):.3f} in all {len(weeks)} weeks"
     )
 
 
 def refuse_over_budget(rows: Sequence[Row], due: Sequence[Charge], budget: Budget) -> None:
-    """Raise if charges would pass the budget of their population and year."""
-    population, year = due[0].population, due[0].week[:4]
-    before = charged_events(rows, population, year)
-    asked = [event for charge in due for event in charge.events]
-    after = cost_of(before, asked, 1, budget.delta)
-    if after > budget.epsilon:
-        spent, alone = cost_of(before, asked, 0, budget.delta), cost_of([], asked, 1, budget.delta)
-        fit = releases_that_fit(before, asked, budget.epsilon, budget.delta)
-        raise BudgetRefused(
-            f"the releases of {year} for {population} may cost epsilon {budget.epsilon:g} at delta {budget.delta:g} "
-            f"together: spent {spent:.3f}, this release costs {alone:.3f} alone and would make {after:.3f}. "
-            f"Left are {budget.epsilon - spent:.3f}, enough for {fit} such releases. "
-            "Nothing was charged and nothing drawn; lower privacy.epsilon, or wait for the next year"
-        )
+    """Raise if charges would pass the budget of their population, in any period that holds a week of theirs.
+
+    Guarantees: whatever was charged in whichever order, no calendar year and no 52 consecutive weeks of a population
+    cost more than the budget.
+    """
+    for population in dict.fromkeys(charge.population for charge in due):
+        asked = [charge for charge in due if charge.population == population]
+        before = weekly_costs(rows, population)
+        after = _by_week([*(row.charge for row in rows if row.charge.population == population), *asked])
+        periods = dict.fromkeys(period for charge in asked for period in periods_with(monday_of(charge.week)))
+        period = worst(periods, after, budget.delta)
+        if period.cost(after).epsilon(budget.delta) > budget.epsilon:
+            raise BudgetRefused(_refusal(population, period, before, after, _together(asked), budget))
+
+
+def _refusal(population: str, period: Period, before: Weeks, after: Weeks, asked: Composition, budget: Budget) -> str:
+    spent, alone, together = (cost.epsilon(budget.delta) for cost in (period.cost(before), asked, period.cost(after)))
+    fit = releases_that_fit(NOTHING, asked, budget.epsilon, budget.delta)
+    return (
+        f"the releases of the {period} for {population} may cost epsilon {budget.epsilon:g} at delta "
+        f"{budget.delta:g} together: spent {spent:.3f}, this release costs {alone:.3f} alone and would make "
+        f"{together:.3f}. Left are {max(budget.epsilon - spent, 0):.3f}, enough for 0 such releases; an unspent budget "
+        f"is enough for {fit}. Nothing was charged and nothing drawn; lower privacy.epsilon, or leave out weeks until "
+        "fewer of them count"
+    )
+
+
+def _together(charges: Sequence[Charge]) -> Composition:
+    return compose(event for charge in charges for event in charge.events)

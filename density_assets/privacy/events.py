@@ -26,6 +26,11 @@ class Event(ABC):
         """The same, as Google's dp-accounting knows it."""
 
     @property
+    @abstractmethod
+    def rho(self) -> float:
+        """What it costs in zCDP. Somebody with m identifiers is charged m² of it (Bun & Steinke 2016, prop. 1.9)."""
+
+    @property
     def standard_deviation(self) -> float | None:
         """Of the noise on each value, where noise is added to values."""
         return None
@@ -47,6 +52,10 @@ class Gaussian(Event):
         return dpa.GaussianDpEvent(self.sigma / self.sensitivity)
 
     @property
+    def rho(self) -> float:
+        return (self.sensitivity / self.sigma) ** 2 / 2
+
+    @property
     def standard_deviation(self) -> float:
         return self.sigma
 
@@ -60,6 +69,10 @@ class _LaplaceNoise(Event):
 
     def __post_init__(self) -> None:
         _positive(scale=self.scale, sensitivity=self.sensitivity)
+
+    @property
+    def rho(self) -> float:
+        return (self.sensitivity / self.scale) ** 2 / 2  # prop. 1.4: epsilon-DP is epsilon²/2-zCDP
 
     @property
     def standard_deviation(self) -> float:
@@ -89,7 +102,7 @@ class LaplaceVector(_LaplaceNoise):
 
     @property
     def dp_event(self) -> dpa.DpEvent:
-        return dpa.ZCDpEvent((self.sensitivity / self.scale) ** 2 / 2)
+        return dpa.ZCDpEvent(self.rho)
 
 
 @dataclass(frozen=True)
@@ -109,7 +122,6 @@ class Selection(Event):
 
     @property
     def rho(self) -> float:
-        """What all parts cost together, in zCDP."""
         return self.epsilon**2 / 8
 
     @property
@@ -170,7 +182,6 @@ class SparseVector(Event):
 
     @property
     def rho(self) -> float:
-        """What all streams cost together, in zCDP."""
         if self.pure:
             return self.pure_epsilon**2 / 2
         return self.streams * self.releases * (self.epsilon**2 + (self.sensitivity / self.scale) ** 2) / 2

@@ -1,12 +1,12 @@
 """Sources of noise: one for releases, one for studies and tests, behind the same four methods.
 
 Releases draw from OpenDP: cryptographic randomness, noise on a lattice (no floating-point leaks), and no seed, which
-is right. Studies and tests draw from a seeded numpy generator; everything drawn so is stamped as a simulation and can
-never leave as a release.
+is right. Before each draw OpenDP must agree that its measurement costs no more than the event that is charged. Studies
+and tests draw from a seeded numpy generator; everything drawn so is stamped as a simulation and can never leave as a
+release.
 """
 
 import math
-from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,6 +20,8 @@ dp.enable_features("contrib")
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
+# OpenDP rounds every step of its privacy maps upwards, so it may be a few last digits above a cost it agrees with.
+LAST_DIGITS = 1 + 1e-12
 ROUNDING_IS_FINE = 1_000.0  # a rounded normal of this sigma has a variance too large by one part in ten million
 
 
@@ -43,26 +45,40 @@ class Noise(Protocol):
         """For each row the column drawn by the exponential mechanism; small scores are good."""
 
 
+class MoreThanCharged(RuntimeError):
+    """OpenDP says that a draw would cost more than its event: nothing was drawn."""
+
+
 class OpenDpNoise:
-    """Noise for releases."""
+    """Noise for releases.
+
+    Guarantees: `privacy map(sensitivity) ≤ cost of the event` for each measurement, by OpenDP's own proof, or no draw.
+    """
 
     simulation = False
 
     def gaussian(self, values: Floats, event: Gaussian) -> Floats:
         domain, metric = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.l2_distance(T=float)
-        return _applied(dp.m.make_gaussian(domain, metric, scale=event.sigma), _finite(values))
+        measurement = dp.m.make_gaussian(domain, metric, scale=event.sigma)
+        return _applied(_agreed(measurement, event, event.rho), _finite(values))
 
     def laplace(self, values: Floats, event: Laplace | LaplaceVector) -> Floats:
+        """OpenDP bounds changes in L1. Where the event's bound is in L2 it agrees that all of it on one value costs
+        sensitivity/scale; that squares add up over values is the event's own proof.
+        """
         domain, metric = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.l1_distance(T=float)
-        return _applied(dp.m.make_laplace(domain, metric, scale=event.scale), _finite(values))
+        measurement = dp.m.make_laplace(domain, metric, scale=event.scale)
+        return _applied(_agreed(measurement, event, event.sensitivity / event.scale), _finite(values))
 
     def discrete_gaussian(self, values: Integers, event: Gaussian) -> Integers:
         domain, metric = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T=float)
-        return _applied(dp.m.make_gaussian(domain, metric, scale=event.sigma), _integers(values))
+        measurement = dp.m.make_gaussian(domain, metric, scale=event.sigma)
+        return _applied(_agreed(measurement, event, event.rho), _integers(values))
 
     def select(self, scores: Floats, event: Selection) -> Integers:
         domain, metric = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.linf_distance(T=float)
-        largest = dp.m.make_noisy_max(domain, metric, dp.zero_concentrated_divergence(), scale=event.scale)
+        noisy_max = dp.m.make_noisy_max(domain, metric, dp.zero_concentrated_divergence(), scale=event.scale)
+        largest = _agreed(noisy_max, event, event.rho)
         return np.array([largest(row) for row in -_finite(scores)], dtype=np.int64)
 
 
@@ -99,7 +115,19 @@ def _discrete_gaussian(random: np.random.Generator, sigma: float, shape: tuple[i
     return support[drawn]
 
 
-def _applied(measurement: Callable[[Any], Any], values: NDArray[Any]) -> NDArray[Any]:
+def _agreed(
+    measurement: dp.Measurement, event: Gaussian | Laplace | LaplaceVector | Selection, cost: float
+) -> dp.Measurement:
+    """The measurement, if OpenDP maps the event's sensitivity to at most its cost, in the measure it knows it by."""
+    if not measurement.check(float(event.sensitivity), cost * LAST_DIGITS):
+        raise MoreThanCharged(
+            f"noise on {event.query!r} must cost at most {cost:g} at sensitivity {event.sensitivity:g}, but OpenDP "
+            "says it costs more. Nothing was drawn; the software is at fault"
+        )
+    return measurement
+
+
+def _applied(measurement: dp.Measurement, values: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(measurement(values.reshape(-1)), dtype=values.dtype).reshape(values.shape)
 
 

@@ -7,7 +7,7 @@ computed from people: its key names a measurement, and the same key never draws 
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -79,6 +79,24 @@ class Release(Identity):
     def name(self) -> str:
         """A short name of the release: the same for its doors and everything made of them."""
         return self.key("")[:16]
+
+    def record(self) -> dict[str, Any]:
+        """What the ledger keeps of it beside its identity and events, so that a drawn week can be made again."""
+        names = ("geography", "scheme", "calibration", "version")
+        return {"name": self.name, **{name: getattr(self, name) for name in names}, "parameters": dict(self.parameters)}
+
+    @classmethod
+    def recorded(cls, charges: Sequence[Charge], record: Mapping[str, Any]) -> "Release":
+        """The release that charges were made for, from what `record` kept of it.
+
+        Guarantees: its keys are those of the charges; raises ValueError if they are not.
+        """
+        kept = {name: value for name, value in record.items() if name != "name"}
+        release = cls(**charges[0].identity(), **kept, doors={charge.door: charge.events for charge in charges})
+        for charge in charges:
+            if release.key(charge.door) != charge.measurement:
+                raise ValueError(f"{charge.door} of the week of {charge.week} was charged for another release")
+        return release
 
     def charge(self, door: str) -> Charge:
         """What one door of the release costs."""

@@ -22,3 +22,5 @@ SCHEMES: dict[str, Scheme] = {
         DynamicHybrid(),
     )
 }
+
+EARLIER: dict[tuple[str, int], Scheme] = {}  # by name and version: what weeks that are drawn were drawn by

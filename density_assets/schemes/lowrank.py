@@ -52,7 +52,7 @@ class LowRank:
                 ),
             )
 
-        totals, series = calibrate(events_at, settings.privacy.epsilon, settings.privacy.delta)
+        totals, series = calibrate(events_at, settings.privacy.epsilon, settings.privacy.delta, on_integers=True)
         return {TOTALS: (totals,), SERIES: (series,)}
 
     def totals(self, plan: Plan, counts: Counts, noise: Noise) -> Values:

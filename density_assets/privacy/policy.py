@@ -1,0 +1,130 @@
+"""What a data-protection officer permits, whatever the settings of a city say.
+
+A policy is a TOML file that the officer writes. It takes effect when it is recorded in the ledger (`density policy`),
+and is enforced there, before anything is charged; who edits the file afterwards changes nothing. A policy that names
+the officer's key can be replaced only by one that is signed with it.
+"""
+
+import hashlib
+import tomllib
+from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from density_assets.errors import BadInput, nearest
+from density_assets.privacy.accounts import Accounts
+from density_assets.privacy.acts import Act
+from density_assets.privacy.charges import Budget
+from density_assets.privacy.release import Charge
+
+Limit = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]
+Names = tuple[Annotated[str, Field(min_length=1, max_length=200)], ...]
+
+
+class PolicyRefused(RuntimeError):
+    """The policy does not permit what was asked: nothing was charged and nothing drawn."""
+
+
+class Policy(BaseModel):
+    """What may be released, by whom.
+
+    epsilon, delta: the largest promise of one release.
+    budget_epsilon, budget_delta: the largest budget that may be given.
+    revisions: how often one week may be drawn again.
+    second_person: whether a revision needs the approval of somebody who did not ask for it.
+    releases, raises: who may release weeks and give budgets; without them, anybody.
+    officer: public key (64 hex digits) whose signature a later policy needs.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    epsilon: Limit | None = None
+    delta: Limit | None = None
+    budget_epsilon: Limit | None = None
+    budget_delta: Limit | None = None
+    revisions: Annotated[int, Field(ge=0, strict=True)] | None = None
+    second_person: bool = False
+    releases: Names | None = None
+    raises: Names | None = None
+    officer: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+
+
+def parse_policy(text: str) -> Policy:
+    """The policy that a file holds."""
+    try:
+        content = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as problem:
+        raise BadInput(f"a policy must be TOML: {problem}") from None
+    if unknown := sorted(content.keys() - Policy.model_fields.keys()):
+        raise BadInput(f"unknown key {unknown[0]!r} in the policy{nearest(unknown[0], Policy.model_fields)}")
+    try:
+        return Policy.model_validate(content)
+    except ValidationError as problem:
+        first = problem.errors()[0]
+        raise BadInput(f"policy: {'.'.join(map(str, first['loc']))}: {first['msg']}, got {first['input']!r}") from None
+
+
+def policy_digest(text: str) -> str:
+    """What a policy is known by."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def policy_in_force(accounts: Accounts) -> Policy | None:
+    """The newest that was recorded; none if there is none."""
+    recorded = [entry.body["text"] for entry in accounts.of("policy")]
+    return parse_policy(recorded[-1]) if recorded else None
+
+
+def refuse_charges(accounts: Accounts, due: Sequence[Charge], act: Act) -> None:
+    """Raise if the policy in force does not permit charges."""
+    policy = policy_in_force(accounts)
+    if policy is None:
+        return
+    for charge in due:
+        _refuse_above("the epsilon of a release", charge.epsilon, policy.epsilon)
+        _refuse_above("the delta of a release", charge.delta, policy.delta)
+        _refuse_revision(accounts, policy, charge, act)
+    _refuse_others("release weeks", act, policy.releases)
+
+
+def refuse_budget(accounts: Accounts, budget: Budget, act: Act) -> None:
+    """Raise if the policy in force does not permit a budget."""
+    policy = policy_in_force(accounts)
+    if policy is None:
+        return
+    _refuse_above("a budget's epsilon", budget.epsilon, policy.budget_epsilon)
+    _refuse_above("a budget's delta", budget.delta, policy.budget_delta)
+    _refuse_others("give budgets", act, policy.raises)
+
+
+def _refuse_revision(accounts: Accounts, policy: Policy, charge: Charge, act: Act) -> None:
+    again = charge.revision - 1
+    if policy.revisions is not None and again > policy.revisions:
+        raise PolicyRefused(_words(f"how often a week may be drawn again is at most {policy.revisions}", str(again)))
+    if not (again and policy.second_person):
+        return
+    which = {"what": "revision", "city": charge.city, "week": charge.week, "revision": charge.revision}
+    agreed = {entry.body["by"] for entry in accounts.of("approval") if which.items() <= entry.body.items()}
+    if not agreed - {act.by}:
+        raise PolicyRefused(
+            _words(
+                f"revision {charge.revision} of the week of {charge.week} needs the approval of somebody other than "
+                f"{act.by}",
+                "none: `density approve` records it",
+            )
+        )
+
+
+def _refuse_above(what: str, value: float, limit: float | None) -> None:
+    if limit is not None and value > limit:
+        raise PolicyRefused(_words(f"{what} must be at most {limit:g}", f"{value:g}"))
+
+
+def _refuse_others(what: str, act: Act, names: Names | None) -> None:
+    if names is not None and act.by not in names:
+        raise PolicyRefused(_words(f"only {', '.join(names)} may {what}", act.by))
+
+
+def _words(must: str, got: str) -> str:
+    return f"the policy in force says: {must}; got {got}. Nothing was charged and nothing drawn"
