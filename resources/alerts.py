@@ -14,11 +14,16 @@ from urllib.parse import urlsplit
 
 from density_assets.errors import BadInput
 from density_assets.privacy.charges import BudgetRefused
+from density_assets.privacy.policy import PolicyRefused
+from density_assets.publication.keeping import PublishedStays
 from density_assets.settings import Settings
-from resources.ledger.ledger import LedgerError
+from resources.ledger.book import LedgerError
 from resources.measurements import NotReleasable
+from resources.tables.files import make_folder
 
-OURS = {error.__name__ for error in (BadInput, BudgetRefused, LedgerError, NotReleasable)}
+# Errors whose words are ours: they quote no record.
+WORDED = (BadInput, BudgetRefused, LedgerError, NotReleasable, PolicyRefused)
+OURS = {error.__name__ for error in (*WORDED, PublishedStays)}
 LONGEST = 500  # characters of an error
 PATIENCE = 10  # seconds
 
@@ -80,7 +85,7 @@ def _tried(where: str, send: object) -> list[str]:
 
 def _append(file: Path, record: str) -> None:
     """Add one line, whole even while others add theirs."""
-    file.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(file.parent)
     handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
         os.write(handle, f"{record}\n".encode())

@@ -6,12 +6,18 @@ mechanism, parameters, week, revision) and nothing that was computed from people
 at no cost, even
 if records have changed meanwhile: to draw again because the content changed would tell that it changed. Only a changed
 setting or a declared revision is a new key, and a new key is paid for.
+
+A stored draw is believed if the ledger knows it: its key, the charge it names and the digest of its values must be
+those that were recorded when it was made.
 """
 
+import hashlib
 import io
 import json
 import zipfile
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,15 +27,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from density_assets.errors import BadInput
-from density_assets.privacy.charges import Budget, price
+from density_assets.privacy.accounts import Accounts
+from density_assets.privacy.charges import price
 from density_assets.privacy.events import to_record
 from density_assets.privacy.noise import Noise
 from density_assets.privacy.release import Release
-from resources.ledger.ledger import Ledger
-from resources.tables.files import private_files, write_durably
+from density_assets.publication.files import Naming
+from density_assets.publication.keeping import PublishedStays
+from density_assets.publication.verification import stated_measurements
+from resources.ledger.ledger import Ledger, Order
+from resources.ledger.opening import Found, Stored
+from resources.ledger.witnesses import NOTHING, Named, Witnesses, witnesses_of
+from resources.tables.files import make_folder, private_files, write_durably
 from resources.tables.store import Store
 
 Values = dict[str, NDArray[Any]]
+
+
+UNREADABLE = (OSError, ValueError, LookupError, TypeError, AttributeError, EOFError, RuntimeError)
 
 
 class NotReleasable(RuntimeError):
@@ -47,70 +62,106 @@ class Measurement:
 
 
 class Measurements:
-    """The measurements of one city, behind the ledger of its home."""
+    """The measurements of one city, behind the ledger of its home.
 
-    def __init__(self, store: Store, ledger: Ledger, noise: Noise, budget: Budget) -> None:
+    anchored: looks for witnesses outside the home.
+    """
+
+    def __init__(
+        self, store: Store, ledger: Ledger, noise: Noise, anchored: Callable[[], Witnesses] = lambda: NOTHING
+    ) -> None:
         self._store = store
         self._ledger = ledger
         self._noise = noise
-        self._budget = budget
+        self._anchored = anchored
         self._folder = store.release / "measurements"
 
     def measure(
         self,
         request: Release,
         door: str,
+        order: Order,
         fingerprint: Callable[[], str | None],
         prepare: Callable[[], Callable[[Noise], Values]],
         say: Callable[[str], None] = lambda _: None,
     ) -> Measurement:
         """The draw of one door: the stored one, or a new one that is paid for first.
 
+        order: who asks, and under which terms.
         fingerprint: keyed fingerprint of the confidential tables the draw reads; none once they are purged.
         prepare: reads and checks those tables and returns the function that draws, before anything is charged.
         say: told what a new draw costs, before it is drawn.
 
         Guarantees: noise is drawn only after a charge for this very draw is committed, each charge pays for at most
-        one draw, and a draw is stored under its key before it is returned.
+        one draw, a draw's digest is on the ledger before the draw is stored, and it is stored under its key before it
+        is returned. A published week whose draw is lost is not drawn again.
         """
         key = request.key(door)
-        self._folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self._folder)
         with self._store.locked(f"release-{request.key('')[:32]}"):  # one run at a time works on a release
             if self._file(key).exists():
                 self._compare_inputs(request, door, fingerprint())
                 return self._load(key)
             _refuse_unreleasable(request, self._noise)
+            self._refuse_lost(request)
             draw = prepare()
             self._remember_inputs(request, door, fingerprint())
             missing = [name for name in request.doors if not self._file(request.key(name)).exists()]
-            due = self._ledger.reserve([request.charge(name) for name in missing], self._budget, self.witnesses())
+            due = self._ledger.reserve([request.charge(name) for name in missing], order, self.witnesses())
             if due:
-                say(price(self._ledger.rows(), due, self._budget))
+                accounts = self._ledger.accounts()
+                say(price(list(accounts.rows), due, accounts.budget(request.population) or order.budget))
             charge = self._ledger.begin_draw(key, request.doors[door])
             values = draw(self._noise)
+            self._ledger.finish_draw(charge, key, draw_digest(key, values))
             self._save(key, Measurement(values, tuple(map(to_record, request.doors[door])), charge))
             return self._load(key)
 
     def stored(self, request: Release, door: str) -> Measurement:
         """The draw of a door that was opened before."""
         if not self._file(request.key(door)).exists():
+            self._refuse_lost(request)
             raise BadInput(
                 f"{door} of the week of {request.week} must have been drawn under today's settings, but no such draw "
                 "is stored: materialise it, which is charged"
             )
         return self._load(request.key(door))
 
-    def witnesses(self) -> frozenset[str]:
-        """Charges that the ledger must know."""
-        return witnesses(self._store.folder.parent)
+    def witnesses(self) -> Witnesses:
+        """What the ledger must know."""
+        return witnesses(self._store.folder.parent) + self._anchored()
+
+    def _refuse_lost(self, request: Release) -> None:
+        """Raise if a draw of this release is lost and the release is out: another would not be the one people have."""
+        lost = [door for door in request.doors if not self._file(request.key(door)).exists()]
+        if lost and self._is_out(request):
+            files = ", ".join(self._file(request.key(door)).name for door in lost)
+            raise PublishedStays(
+                f"revision {request.revision} of the week of {request.week} is published, so its draws must be stored, "
+                f"but {' and '.join(lost)} is lost: restore {files} from a backup of the release folder, or from a "
+                "copy that was handed out. Nothing was charged, nothing drawn, and the published files are as they were"
+            )
+
+    def _is_out(self, request: Release) -> bool:
+        """Whether the release was published: the ledger says so, or a statement does, or it is older than both."""
+        which = (request.city, request.week, request.revision)
+        accounts, keys = self._ledger.accounts(), {request.key(door) for door in request.doors}
+        statement = Naming(self._store.release, request.week, request.revision).file("privacy_statement", "json")
+        charged = accounts.charges_of(request.population, *which)
+        taken_over = (row for row in charged if row.digest and not row.entry)
+        return (
+            bool(accounts.publications(*which))
+            or bool(stated_measurements(statement) & keys)
+            or any(row.charge.measurement in keys for row in taken_over)
+        )
 
     def _file(self, key: str) -> Path:
         return self._folder / f"{key[:32]}.npz"
 
     def _load(self, key: str) -> Measurement:
-        about = _about(self._file(key))
-        with np.load(self._file(key)) as archive:
-            values = {name: archive[name] for name in archive.files if name != "about"}
+        file = self._file(key)
+        about, values = read_draw(file)
+        refuse_unknown(file, key, about, values, self._ledger.accounts())
         return Measurement(values, tuple(about["events"]), about["charge"], about["simulation"])
 
     def _save(self, key: str, measurement: Measurement) -> None:
@@ -153,21 +204,76 @@ class Measurements:
             write_durably(folder / f"{request.week}_{door}.json", json.dumps(alert, indent=2).encode())
 
 
-def witnesses(home: Path) -> frozenset[str]:
-    """Hashes of the charges that stored measurements of any city of a home name."""
-    return frozenset(_about(file)["charge"] for file in home.glob("*/release/measurements/*.npz"))
+def witnesses(home: Path) -> Witnesses:
+    """Whatever under a home names what its ledger must hold."""
+    drawn = (Named(str(_about(file)["charge"]), file.name) for file in draw_files(home))
+    return Witnesses(drawn=tuple(drawn)) + witnesses_of(home)
+
+
+def found_under(home: Path) -> Found:
+    """What a ledger that is opened now must take over."""
+    return Found([_stored(file) for file in draw_files(home)], witnesses(home))
+
+
+def draw_files(home: Path) -> list[Path]:
+    """The stored draws of all cities of a home."""
+    return sorted(home.glob("*/release/measurements/*.npz"))
+
+
+def draw_digest(key: str, values: Mapping[str, NDArray[Any]]) -> str:
+    """What a draw is known by: its key, and every value with its name, type and shape."""
+    digest = hashlib.sha256(f"density draw 2\n{key}\n".encode())
+    for name in sorted(values):
+        array = np.ascontiguousarray(values[name])
+        digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def read_draw(file: Path) -> tuple[dict[str, Any], Values]:
+    """What a stored draw says of itself, and its values."""
+    with _clearly(file), np.load(file) as archive:
+        return _about(file), {name: archive[name] for name in archive.files if name != "about"}
 
 
 def _about(file: Path) -> dict[str, Any]:
+    with _clearly(file), np.load(file) as archive:
+        about: dict[str, Any] = json.loads(str(archive["about"]))
+        return {name: about[name] for name in ("key", "charge", "events", "simulation")}
+
+
+@contextmanager
+def _clearly(file: Path) -> Iterator[None]:
+    """Whatever is wrong with the file of a draw, say what to do."""
     try:
-        with np.load(file) as archive:
-            about: dict[str, Any] = json.loads(str(archive["about"]))
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
-        raise BadInput(
-            f"a stored draw must be whole, but {file} is damaged ({type(error).__name__}). Nothing may be drawn; "
-            "restore it from a backup of the release folder: the same noise is never drawn again"
-        ) from None
-    return about
+        yield
+    except BadInput:
+        raise
+    except (*UNREADABLE, zipfile.BadZipFile, zlib.error) as error:
+        raise _damaged(file, type(error).__name__) from None
+
+
+def refuse_unknown(file: Path, key: str, about: Mapping[str, Any], values: Values, accounts: Accounts) -> None:
+    """Raise if a stored draw is not the one that was recorded under its key."""
+    row = accounts.by_hash.get(about["charge"])
+    if about["key"] != key or row is None or not row.drawn or row.charge.measurement != key:
+        raise _damaged(file, "it is another draw")
+    if [to_record(event) for event in row.charge.events] != about["events"]:
+        raise _damaged(file, "it names other events than were paid for")
+    if accounts.opened and row.digest != draw_digest(key, values):
+        raise _damaged(file, "its values are not those that were drawn")
+
+
+def _stored(file: Path) -> Stored:
+    about, values = read_draw(file)
+    return Stored(about["key"], about["charge"], draw_digest(about["key"], values))
+
+
+def _damaged(file: Path, why: str) -> BadInput:
+    return BadInput(
+        f"a stored draw must be the one that was made, but {file} is damaged ({why}). Nothing may be drawn; "
+        "restore it from a backup of the release folder: the same noise is never drawn again"
+    )
 
 
 def _refuse_unreleasable(request: Release, noise: Noise) -> None:

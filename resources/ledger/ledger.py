@@ -1,90 +1,120 @@
 """The ledger: what every release of a population has cost, and whether one more may be paid.
 
-One SQLite file for everything under `$DENSITY_HOME`, apart from any table a user may delete, because budgets follow
-people and not cities. Rows are only ever added; each holds the hash of the one before. A charge is committed to disk
-before noise is drawn, and so is the note that its noise is about to be drawn: whatever happens next, the same charge
-never pays for a second draw.
+One ledger for everything under `$DENSITY_HOME`, apart from any table a user may delete, because budgets follow
+people and not cities. It is opened once and has a random identity. Entries are only ever added; each holds the hash of
+the one before. A charge is committed to disk before noise is drawn, and so is the note that its noise is about to be
+drawn: whatever happens next, the same charge never pays for a second draw. The digest of every draw follows.
+
+Before anything is added, the whole chain is read and checked, and so are its witnesses: whatever statements, published
+chains, released tables and anchors name must stand in it.
 """
 
 import json
-import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import asdict
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
-
-from density_assets.privacy.chain import GENESIS, first_broken, row_hash
-from density_assets.privacy.charges import Budget, Row, refuse_over_budget
-from density_assets.privacy.events import Event, from_record, to_record
+from density_assets.privacy.accounts import VERSION, Accounts, NotWhole, read_accounts
+from density_assets.privacy.acts import Act, needed
+from density_assets.privacy.chain import GENESIS, row_hash
+from density_assets.privacy.charges import Budget, Row, is_simulated, refuse_over_budget, stricter
+from density_assets.privacy.events import Event, to_record
+from density_assets.privacy.policy import refuse_budget, refuse_charges
 from density_assets.privacy.release import Charge
+from resources.ledger.book import Book, LedgerError, Writer
+from resources.ledger.sqlite import SqliteBook
+from resources.ledger.witnesses import NOTHING, Witnesses
 
 UNIT = "one subscriber identifier, one week"
 
-_SCHEMA = """
-create table if not exists charges (
-    row integer primary key,
-    at text not null,            -- the day it was charged, UTC
-    population text not null,    -- whose budget it is
-    unit text not null,          -- what one user's presence means
-    city text not null,
-    week text not null,
-    revision integer not null,
-    door text not null,          -- the mechanism asset that draws
-    measurement text not null,   -- key of the measurement the charge pays for
-    epsilon real not null,       -- promise of the whole release
-    delta real not null,
-    events text not null,        -- what this door spends, as JSON
-    previous text not null,
-    hash text not null unique
-);
-create table if not exists draws (
-    row integer primary key,
-    at text not null,
-    charge text not null unique references charges (hash),
-    previous text not null,
-    hash text not null unique
-);
-"""
-_TRIGGERS = {
-    f"{table}_no_{action}": f"create trigger if not exists {table}_no_{action} before {action} on {table} "
-    "begin select raise(abort, 'the ledger is append-only'); end"
-    for table in ("charges", "draws")
-    for action in ("update", "delete")
-}
 
+@dataclass(frozen=True)
+class Order:
+    """What a charge is made under, besides what is charged.
 
-class LedgerError(RuntimeError):
-    """The ledger cannot be trusted: nothing may be drawn until a person has looked."""
+    act: who asks for it, and why; none is enough where nothing is due.
+    budget: what the settings of the city say a year may cost; stands if none is recorded.
+    stated: whether a person wrote it there.
+    release: everything that decides the draw. software: what draws.
+    """
+
+    act: Act | None
+    budget: Budget
+    stated: bool = False
+    release: Mapping[str, Any] = field(default_factory=dict)
+    software: Mapping[str, str] = field(default_factory=dict)
 
 
 class Ledger:
-    """The ledger file under a home folder."""
+    """The ledger of a home."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, book: Book | None = None) -> None:
         self.file = home / "ledger.sqlite"
-        self._home = home
+        self.book: Book = book or SqliteBook(self.file)
+
+    # --- looking --------------------------------------------------------------------------------------------
+
+    def accounts(self, witnesses: Witnesses = NOTHING) -> Accounts:
+        """Everything it says; raises `LedgerError` if it is not whole, or lacks what a witness names."""
+        return _believed(self.book, self.book.read(), witnesses)
+
+    def rows(self) -> list[Row]:
+        """Every charge, oldest first."""
+        return list(self.accounts().rows)
+
+    def written(self) -> tuple[int, ...]:
+        """When it was last written: what was read of it holds until this changes. For looking, never for paying."""
+        return self.book.written()
+
+    def problem(self, witnesses: Witnesses) -> str | None:
+        """Why the ledger cannot be trusted; none if it is whole."""
+        try:
+            self.accounts(witnesses)
+        except LedgerError as found:
+            return str(found)
+        return None
+
+    def refuse_unready(self, population: str, accounts: Accounts | None = None) -> None:
+        """Raise if a population cannot be charged yet: for real people, somebody must have opened the ledger."""
+        known = accounts or self.accounts()
+        if is_simulated(population):
+            return
+        if not known.declared:
+            adopt = " --adopt" if known.rows and not known.opened else ""
+            raise LedgerError(
+                "a ledger must be opened by a person before anything about real people is drawn, "
+                f"{self.book.name} {'was not' if known.exists else 'does not exist'}: "
+                f"`density ledger init{adopt} --by NAME --reason WHY`, once, on the machine that keeps it"
+            )
+        if known.place != self._place(known.identity):
+            raise LedgerError(
+                f"a ledger must lie where it was opened, {self.book.name} is a copy or was moved to another disk: two "
+                "copies would each pay for a draw of the same week. If the other one is gone for good, say so: "
+                "`density ledger moved --by NAME --reason WHY`"
+            )
 
     # --- paying ---------------------------------------------------------------------------------------------
 
-    def reserve(self, charges: Sequence[Charge], budget: Budget, witnesses: frozenset[str]) -> list[Charge]:
+    def reserve(self, charges: Sequence[Charge], order: Order, witnesses: Witnesses) -> list[Charge]:
         """Charge every door of a release that is not paid for yet, all or none; returns what was charged now.
 
         A charge whose noise may have been drawn already pays for nothing more: its door is charged again.
-
-        witnesses: hashes of charges that stored measurements name; the ledger must know them all.
         """
-        with self._writing() as connection:
-            self._refuse_if_damaged(connection, witnesses)
-            unused = {(row.charge.measurement, row.charge.events) for row in _rows(connection) if not row.drawn}
+        population = charges[0].population
+        with self._adding(witnesses) as adding:
+            self.refuse_unready(population, adding.accounts)
+            unused = {(row.charge.measurement, row.charge.events) for row in adding.accounts.rows if not row.drawn}
             due = [charge for charge in charges if (charge.measurement, charge.events) not in unused]
             if due:
-                refuse_over_budget(list(_rows(connection)), due, budget)
-            for charge in due:
-                _append_charge(connection, charge)
+                act = needed(order.act, "a release")
+                refuse_charges(adding.accounts, due, act)
+                refuse_over_budget(list(adding.accounts.rows), due, adding.budget_for(population, order, act))
+                for charge in due:
+                    adding.append("charge", _charge_body(charge, order, act))
             return due
 
     def begin_draw(self, measurement: str, events: tuple[Event, ...]) -> str:
@@ -92,189 +122,121 @@ class Ledger:
 
         Committed before the first random number: from here on the charge is used, drawn or not.
         """
-        with self._writing() as connection:
-            for row in _rows(connection):
+        with self._adding() as adding:
+            for row in adding.accounts.rows:
                 if (row.charge.measurement, row.charge.events) == (measurement, events) and not row.drawn:
-                    _append_draw(connection, row.hash)
+                    adding.append("begun", {"charge": row.hash})
                     return row.hash
         raise LedgerError(f"a draw must be paid for; measurement {measurement[:12]} has no unused charge: reserve it")
 
-    # --- looking --------------------------------------------------------------------------------------------
+    def finish_draw(self, charge: str, measurement: str, digest: str) -> None:
+        """Note what was drawn, before it is stored: what is stored can then be compared with it for ever."""
+        with self._adding() as adding:
+            adding.append("drawn", {"charge": charge, "measurement": measurement, "digest": digest})
 
-    def rows(self) -> list[Row]:
-        """Every charge, oldest first."""
-        if not self.file.exists():
-            return []
-        with closing(self._connect()) as connection:
-            return list(_rows(connection))
+    def publish(self, publication: Mapping[str, Any], act: Act) -> None:
+        """Note that a release was signed; said once for the same manifest."""
+        with self._adding() as adding:
+            if not any(publication.items() <= entry.body.items() for entry in adding.accounts.of("published")):
+                adding.append("published", {**publication, **act.record()})
 
-    def records(self) -> list[dict[str, Any]]:
-        """Every charge as it is stored, for whoever wants to check the chain."""
-        with closing(self._connect()) as connection:
-            return _records(connection, "charges")
+    # --- deciding -------------------------------------------------------------------------------------------
 
-    def head(self) -> str:
-        """Hash of the newest charge."""
-        rows = self.rows()
-        return rows[-1].hash if rows else GENESIS
+    def give_budget(self, population: str, budget: Budget, act: Act, witnesses: Witnesses) -> None:
+        """Record what all weeks of a year of a population may cost together from now on."""
+        with self._adding(witnesses) as adding:
+            refuse_budget(adding.accounts, budget, act)
+            adding.append("budget", _budget_body(population, budget, act))
 
-    def verify(self, witnesses: frozenset[str] = frozenset()) -> int:
-        """Check the whole chain and that nothing the measurements know of is missing; returns the number of charges."""
-        if not self.file.exists():
-            if witnesses:
-                raise LedgerError(_missing(witnesses, self.file))
-            return 0
-        with closing(self._connect()) as connection:
-            self._refuse_if_damaged(connection, witnesses)
-            return len(list(_rows(connection)))
-
-    def problem(self, witnesses: frozenset[str]) -> str | None:
-        """Why the ledger cannot be trusted; none if it is whole."""
-        try:
-            self.verify(witnesses)
-        except LedgerError as found:
-            return str(found)
-        return None
-
-    def backup(self, copy: Path) -> None:
-        """Write a consistent copy, also while others write."""
-        if not self.file.exists():
-            raise LedgerError(f"there is no ledger to back up yet: {self.file} is made by the first release")
-        self.verify()
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        with closing(self._connect()) as connection, closing(sqlite3.connect(copy)) as target:
-            connection.backup(target)
-
-    def restore(self, copy: Path, witnesses: frozenset[str]) -> None:
-        """Put a copy back; refused if it is damaged, knows less than the measurements, or less than the ledger.
-
-        Nobody charges meanwhile: the comparison and the exchange happen under the ledger's own lock.
-        """
-        saved = Ledger(copy.parent)
-        saved.file = copy
-        saved.verify(witnesses)
-        with self._writing() as connection, closing(saved._connect()) as source:
-            for table in ("charges", "draws"):
-                if lost := _hashes(connection, table) - _hashes(source, table):
-                    raise LedgerError(
-                        f"a restored ledger must hold everything the present one does, {copy} lacks {len(lost)} "
-                        f"{table}: keep the present one"
-                    )
-            for name in _TRIGGERS:
-                connection.execute(f"drop trigger {name}")
-            for table in ("draws", "charges"):
-                connection.execute(f"delete from {table}")  # noqa: S608  # our names
-            for table in ("charges", "draws"):
-                for record in _records(source, table):
-                    _insert(connection, table, record)
-            for trigger in _TRIGGERS.values():
-                connection.execute(trigger)
+    def record(self, kind: str, body: Mapping[str, Any], act: Act, witnesses: Witnesses) -> None:
+        """Record an approval, a policy or a key."""
+        with self._adding(witnesses) as adding:
+            adding.append(kind, {**body, **act.record()})
 
     # --- inside ---------------------------------------------------------------------------------------------
 
-    def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self.file, timeout=60, isolation_level=None)
-        try:
-            connection.execute("pragma synchronous = full")
-            connection.execute("select count(*) from sqlite_schema").fetchall()
-        except sqlite3.OperationalError:
-            raise
-        except sqlite3.DatabaseError as problem:
-            connection.close()
-            raise LedgerError(
-                f"the ledger must be a SQLite file, but {self.file} is damaged ({problem}). Nothing may be drawn; move "
-                "it away with its -wal and -shm files and restore a backup"
-            ) from None
-        return connection
-
     @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction that is on disk when it ends, or never was."""
-        self._home.mkdir(parents=True, exist_ok=True)
-        with closing(self._connect()) as connection:
-            with FileLock(self.file.with_suffix(".lock"), mode=0o600):  # SQLite does not wait for this change
-                connection.execute("pragma journal_mode = wal")
-            connection.executescript(_SCHEMA + ";".join(_TRIGGERS.values()))
-            connection.execute("begin immediate")
-            try:
-                yield connection
-            except BaseException:
-                connection.rollback()
-                raise
-            connection.commit()
+    def _adding(self, witnesses: Witnesses = NOTHING) -> Iterator["Adding"]:
+        """Add entries to a ledger that is whole."""
+        with self.book.writing() as writer:
+            yield Adding(writer, _believed(self.book, writer.read(), witnesses))
 
-    def _refuse_if_damaged(self, connection: sqlite3.Connection, witnesses: frozenset[str]) -> None:
-        for table in ("charges", "draws"):
-            _verify_chain(connection, table)
-        if unknown := witnesses - {row.hash for row in _rows(connection) if row.drawn}:
-            raise LedgerError(_missing(unknown, self.file))
+    def _place(self, identity: str) -> str:
+        return place_digest(identity, self.book)
 
 
-def _append_charge(connection: sqlite3.Connection, charge: Charge) -> None:
-    content = {
-        **{name: value for name, value in asdict(charge).items() if name != "events"},
-        "at": _today(),
-        "unit": UNIT,
-        "events": json.dumps([to_record(event) for event in charge.events], sort_keys=True),
-    }
-    _append(connection, "charges", content)
+class Adding:
+    """A transaction of the ledger: what it says so far, and what is added."""
+
+    def __init__(self, writer: Writer, accounts: Accounts) -> None:
+        self._writer = writer
+        self.accounts = accounts
+
+    def append(self, kind: str, body: Mapping[str, Any]) -> None:
+        """Add one entry and look at the ledger anew: nothing is added that would not be believed."""
+        if not (self.accounts.opened or kind == "opened"):
+            raise LedgerError("a ledger must be opened before anything is added to it: `density ledger init`")
+        entries = self.accounts.entries
+        record = {
+            "version": VERSION,
+            "kind": kind,
+            "at": today(),
+            "body": json.dumps(body, sort_keys=True, separators=(",", ":"), allow_nan=False),
+            "previous": entries[-1].hash if entries else GENESIS,
+        }
+        self._writer.append({"row": len(entries) + 1, **record, "hash": row_hash(record)})
+        self.accounts = read_accounts(self._writer.read())
+
+    def budget_for(self, population: str, order: Order, act: Act) -> Budget:
+        """The budget in force; the first is that of the settings, and recorded."""
+        recorded = self.accounts.budget(population)
+        if recorded is None:
+            refuse_budget(self.accounts, order.budget, act)
+            self.append("budget", _budget_body(population, order.budget, act))
+            return order.budget
+        return stricter(recorded, order.budget) if order.stated else recorded
 
 
-def _append_draw(connection: sqlite3.Connection, charge_hash: str) -> None:
-    _append(connection, "draws", {"at": _today(), "charge": charge_hash})
-
-
-def _append(connection: sqlite3.Connection, table: str, content: dict[str, Any]) -> None:
-    last = connection.execute(f"select hash from {table} order by row desc limit 1").fetchone()  # noqa: S608  # our names
-    row = {**content, "previous": last[0] if last else GENESIS}
-    _insert(connection, table, {**row, "hash": row_hash(row)})
-
-
-def _insert(connection: sqlite3.Connection, table: str, row: dict[str, Any]) -> None:
-    names, marks = ", ".join(row), ", ".join(f":{name}" for name in row)
-    connection.execute(f"insert into {table} ({names}) values ({marks})", row)  # noqa: S608  # our names
-
-
-def _hashes(connection: sqlite3.Connection, table: str) -> set[str]:
-    return {record["hash"] for record in _records(connection, table)}
-
-
-def _verify_chain(connection: sqlite3.Connection, table: str) -> None:
-    if number := first_broken(_records(connection, table)):
+def _believed(book: Book, records: Any, witnesses: Witnesses) -> Accounts:
+    try:
+        accounts = read_accounts(records)
+    except NotWhole as problem:
         raise LedgerError(
-            f"row {number} of the ledger's {table} is not what was written: it was changed, removed or inserted. "
+            f"{problem}: it was changed, removed or inserted. "
             "Nothing may be drawn; restore a backup and find out what happened"
+        ) from None
+    if missing := witnesses.missing_from(accounts):
+        raise LedgerError(
+            f"the ledger must hold everything that was ever published from it, {book.name} lacks {len(missing)} things "
+            f"that are named elsewhere ({missing[0]}): it was cut, lost or replaced by an older copy. Nothing may be "
+            "drawn; restore a newer backup, or the chain that was published last: `density ledger restore FILE`"
         )
+    return accounts
 
 
-def _records(connection: sqlite3.Connection, table: str) -> list[dict[str, Any]]:
-    cursor = connection.execute(f"select * from {table} order by row")  # noqa: S608  # our names
-    names = [column[0] for column in cursor.description]
-    return [dict(zip(names, values, strict=True)) for values in cursor]
+def place_digest(identity: str, book: Book) -> str:
+    """Where a ledger lies, said without showing it."""
+    return row_hash({"ledger": identity, "place": book.place()})[:32]
 
 
-def _rows(connection: sqlite3.Connection) -> Iterator[Row]:
-    cursor = connection.execute(
-        "select c.*, d.row is not null as drawn from charges c left join draws d on d.charge = c.hash order by c.row"
-    )
-    names = [column[0] for column in cursor.description]
-    for values in cursor:
-        row = dict(zip(names, values, strict=True))
-        charge = Charge(
-            **{name: row[name] for name in Charge.__dataclass_fields__ if name != "events"},
-            events=tuple(from_record(record) for record in json.loads(row["events"])),
-        )
-        yield Row(row["row"], row["at"], charge, row["hash"], bool(row["drawn"]))
-
-
-def _missing(unknown: frozenset[str], file: Path) -> str:
-    return (
-        f"the ledger must hold every charge a stored measurement was drawn under, {file.name} lacks {len(unknown)} "
-        f"({min(unknown)[:12]}…): it was cut, lost or replaced by an older copy. "
-        "Nothing may be drawn; restore a newer backup"
-    )
-
-
-def _today() -> str:
+def today() -> str:
     """The day, no more: the ledger is handed out, and how long a week took to count tells how many records it has."""
     return datetime.now(UTC).date().isoformat()
+
+
+def _charge_body(charge: Charge, order: Order, act: Act) -> dict[str, Any]:
+    return {
+        **charge.identity(),
+        "unit": UNIT,
+        "door": charge.door,
+        "measurement": charge.measurement,
+        "events": [to_record(event) for event in charge.events],
+        "nonce": secrets.token_hex(16),
+        "release": dict(order.release),
+        "software": dict(order.software),
+        **act.record(),
+    }
+
+
+def _budget_body(population: str, budget: Budget, act: Act) -> dict[str, Any]:
+    return {"population": population, "epsilon": budget.epsilon, "delta": budget.delta, **act.record()}

@@ -1,0 +1,54 @@
+"""Where the rows of a ledger are kept: read as a whole, added to one at a time, never changed.
+
+A book knows nothing of charges and budgets. `SqliteBook` is one file under the home, for one machine. Whoever keeps a
+book elsewhere offers these methods, and the same contract tests hold.
+"""
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, Protocol
+
+from density_assets.privacy.accounts import Records
+
+
+class LedgerError(RuntimeError):
+    """The ledger cannot be trusted: nothing may be drawn until a person has looked."""
+
+
+class Writer(Protocol):
+    """A transaction in which nobody else writes."""
+
+    def read(self) -> Records:
+        """All rows, as they are now."""
+
+    def append(self, record: dict[str, Any]) -> None:
+        """Add an entry."""
+
+    def replace(self, records: Records) -> None:
+        """Put other rows in place of all; for restoring a copy, and nothing else."""
+
+
+class Book(Protocol):
+    """Where rows are kept."""
+
+    @property
+    def name(self) -> str:
+        """For people."""
+
+    def exists(self) -> bool:
+        """Whether anything was ever written."""
+
+    def written(self) -> tuple[int, ...]:
+        """What changes when something is added."""
+
+    def place(self) -> str:
+        """What changes when the book is copied."""
+
+    def read(self) -> Records:
+        """All rows, after a look at whether what they are kept in is sound; raises `LedgerError` if it is not."""
+
+    def writing(self) -> AbstractContextManager[Writer]:
+        """A transaction that is on disk when it ends, or never was."""
+
+    def backup(self, copy: Path) -> None:
+        """Write a consistent copy, also while others write."""

@@ -1,0 +1,58 @@
+"""What people decide, recorded: a policy, another key, a second signature."""
+
+from pathlib import Path
+
+from density_assets.errors import BadInput
+from density_assets.privacy.accounts import Accounts
+from density_assets.privacy.acts import Act
+from density_assets.privacy.policy import parse_policy, policy_digest, policy_in_force
+from density_assets.publication.manifest import fingerprint
+from resources.ledger.ledger import Ledger
+from resources.ledger.witnesses import Witnesses
+from resources.signing import Signer, open_key, public_pem, signature_holds
+from resources.tables.files import write_durably
+
+KEY_CHANGE = b"density key 2\n"  # before the new key, in what the old key signs
+
+
+def set_policy(ledger: Ledger, file: Path, act: Act, signature: Path | None, witnesses: Witnesses) -> None:
+    """Record a policy; where the one in force names the officer's key, it must be signed with that."""
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise BadInput(f"a policy must be a readable text file: {file}: {type(problem).__name__}") from None
+    parse_policy(text)
+    before = policy_in_force(ledger.accounts())
+    if before and before.officer:
+        signed = signature is not None and signature_holds(
+            bytes.fromhex(before.officer), text.encode(), signature.read_bytes()
+        )
+        if not signed:
+            raise BadInput(
+                f"the policy in force can be replaced by one that is signed with the officer's key only "
+                f"({fingerprint(before.officer)[:16]}…), got no such signature: ask the officer, who signs the file "
+                "(`openssl pkeyutl -sign -rawin`), and give it by --signature"
+            )
+    ledger.record("policy", {"sha256": policy_digest(text), "text": text}, act, witnesses)
+
+
+def change_key(
+    ledger: Ledger, accounts: Accounts, public: str, old: Signer | None, act: Act, witnesses: Witnesses
+) -> None:
+    """Let releases be signed with another key from now on; the old key says so, if it is still there."""
+    if public == accounts.key:
+        raise BadInput("a new key must differ from the one in force: give another signing.key")
+    signed = old.sign(KEY_CHANGE + bytes.fromhex(public)).hex() if old else None
+    ledger.record("key", {"public": public, "replaces": accounts.key, "signed": signed}, act, witnesses)
+
+
+def sign_as_second(manifest: Path, key: str) -> list[Path]:
+    """Sign the manifest of a release with a key of one's own; returns the signature and the public key beside it."""
+    if not manifest.is_file() or not manifest.name.startswith("manifest_") or manifest.suffix != ".json":
+        raise BadInput(f"what is signed is the manifest_….json of a release, got {manifest}")
+    signer = open_key(key if key.startswith("agent:") else Path(key))
+    short = signer.fingerprint[:16]
+    files = [manifest.with_suffix(f".{short}.sig"), manifest.with_name(f"key_{short}.pem")]
+    write_durably(files[0], signer.sign(manifest.read_bytes()))
+    write_durably(files[1], public_pem(signer.public))
+    return files

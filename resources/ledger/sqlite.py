@@ -1,0 +1,182 @@
+"""A book in one SQLite file, for everything under one home.
+
+The file is never trusted further than it can be checked: every read begins with SQLite's own check of its pages and
+indexes, takes the rows from the table itself and not by way of an index, and leaves all looking up to Python.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+
+from density_assets.privacy.accounts import Records
+from resources.ledger.book import LedgerError, Writer
+from resources.tables.files import make_folder, private_files
+
+_SCHEMA = """
+create table if not exists entries (
+    row integer primary key,
+    version integer not null,    -- which columns the hash covers
+    kind text not null,
+    at text not null,            -- the day, UTC
+    body text not null,          -- what the entry says, as JSON
+    previous text not null unique,
+    hash text not null unique
+);
+"""
+_TABLES = ("charges", "draws", "entries")  # the first two are of version 1: read, never added to
+
+# What is wrong with a disk, a lock or a permission, and not with the content of the file.
+_NOT_DAMAGE = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_READONLY",
+               "SQLITE_PERM", "SQLITE_NOMEM", "SQLITE_CONSTRAINT")  # fmt: skip
+
+
+class SqliteBook:
+    """The ledger's file."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    @property
+    def name(self) -> str:
+        """The name of the file."""
+        return self.file.name
+
+    def exists(self) -> bool:
+        """Whether the file is there."""
+        return self.file.exists()
+
+    def written(self) -> tuple[int, ...]:
+        """When the file and its log were changed, and how large they are."""
+        seen: list[int] = []
+        for file in (self.file, self.file.with_name(f"{self.file.name}-wal")):
+            with suppress(FileNotFoundError):  # the log goes when nobody writes
+                seen += [file.stat().st_mtime_ns, file.stat().st_size]
+        return tuple(seen)
+
+    def place(self) -> str:
+        """The file's own number on its disk: it stays when the file is moved, and no copy has it."""
+        return str(self.file.stat().st_ino)
+
+    def read(self) -> Records:
+        """All rows."""
+        if not self.exists():
+            return Records()
+        with closing(self._connect()) as connection, self._clearly():
+            return _read(connection)
+
+    @contextmanager
+    def writing(self) -> Iterator[Writer]:
+        """A transaction that is on disk when it ends, or never was."""
+        make_folder(self.file.parent)
+        with private_files(), closing(self._connect()) as connection:
+            with FileLock(self.file.with_suffix(".lock"), mode=0o600):  # SQLite does not wait for this change
+                connection.execute("pragma journal_mode = wal")
+            connection.execute("begin immediate")
+            try:
+                connection.execute(_SCHEMA)
+                _guard(connection)
+                yield _SqliteWriter(connection, self)
+            except BaseException:
+                connection.rollback()
+                raise
+            connection.commit()
+
+    def backup(self, copy: Path) -> None:
+        """Write a consistent copy, also while others write."""
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        with private_files(), closing(self._connect()) as connection, closing(sqlite3.connect(copy)) as target:
+            connection.backup(target)
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self.file, timeout=60, isolation_level=None)
+        connection.text_factory = lambda text: text.decode("utf-8", "surrogateescape")  # the chain tells damage
+        with self._clearly():
+            try:
+                connection.execute("pragma synchronous = full")
+                connection.execute("select count(*) from sqlite_schema").fetchall()
+            except BaseException:
+                connection.close()
+                raise
+        return connection
+
+    @contextmanager
+    def _clearly(self) -> Iterator[None]:
+        """Say of a damaged file what to do; a locked or full one is another matter."""
+        try:
+            yield
+        except sqlite3.DatabaseError as problem:
+            if getattr(problem, "sqlite_errorname", "").startswith(_NOT_DAMAGE):
+                raise
+            raise LedgerError(
+                f"the ledger must be a SQLite file, but {self.file} is damaged ({problem}). Nothing may be drawn; move "
+                "it away with its -wal and -shm files and restore a backup"
+            ) from None
+
+
+class _SqliteWriter:
+    """A transaction of the file."""
+
+    def __init__(self, connection: sqlite3.Connection, book: SqliteBook) -> None:
+        self._connection = connection
+        self._book = book
+
+    def read(self) -> Records:
+        """All rows, as they are now."""
+        with self._book._clearly():
+            return _read(self._connection)
+
+    def append(self, record: dict[str, Any]) -> None:
+        """Add an entry."""
+        _insert(self._connection, "entries", record)
+
+    def replace(self, records: Records) -> None:
+        """Put other rows in place of all."""
+        stored = {table: getattr(records, table) for table in _TABLES}
+        for table in _there(self._connection):
+            for action in ("update", "delete"):
+                self._connection.execute(f"drop trigger if exists {table}_no_{action}")
+            self._connection.execute(f"drop table {table}")
+        self._connection.execute(_SCHEMA)
+        for table, rows in stored.items():
+            if rows and table != "entries":
+                self._connection.execute(f"create table {table} ({', '.join(rows[0])}, primary key (row))")
+            for record in rows:
+                _insert(self._connection, table, dict(record))
+        _guard(self._connection)
+
+
+def _read(connection: sqlite3.Connection) -> Records:
+    said = connection.execute("pragma integrity_check(1)").fetchall()
+    if said != [("ok",)]:
+        raise sqlite3.DatabaseError(f"integrity check: {said[0][0]}")
+    return Records(**{table: list(_rows(connection, table)) for table in _there(connection)})
+
+
+def _rows(connection: sqlite3.Connection, table: str) -> Iterator[dict[str, Any]]:
+    cursor = connection.execute(f"select * from {table} not indexed order by row")  # noqa: S608  # our names
+    names = [column[0] for column in cursor.description]
+    return (dict(zip(names, values, strict=True)) for values in cursor)
+
+
+def _there(connection: sqlite3.Connection) -> list[str]:
+    found = {name for (name,) in connection.execute("select name from sqlite_schema where type = 'table'")}
+    return [table for table in _TABLES if table in found]
+
+
+def _guard(connection: sqlite3.Connection) -> None:
+    """Let nobody change or remove a row by an honest mistake; the chain notices whoever does it on purpose."""
+    for table in _there(connection):
+        for action in ("update", "delete"):
+            connection.execute(
+                f"create trigger if not exists {table}_no_{action} before {action} on {table} "
+                "begin select raise(abort, 'the ledger is append-only'); end"
+            )
+
+
+def _insert(connection: sqlite3.Connection, table: str, row: dict[str, Any]) -> None:
+    names, marks = ", ".join(row), ", ".join(f":{name}" for name in row)
+    connection.execute(f"insert into {table} ({names}) values ({marks})", row)  # noqa: S608  # our names
