@@ -5,6 +5,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 NAMED_AT_MOST = 5
+LONGEST_NAME = 60  # beyond it nothing is like a name of ours, and comparing takes long
 
 
 class BadInput(ValueError):
@@ -22,7 +23,7 @@ def missing_column(path: Path, setting: str, wanted: str, columns: Iterable[str]
 def nearest(word: str, known: Iterable[str]) -> str:
     """The end of a message about an unknown name: the likeliest one meant, if any."""
     by_lower = {name.lower(): name for name in sorted(known, reverse=True)}
-    match = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.4)
+    match = get_close_matches(word[:LONGEST_NAME].lower(), by_lower, n=1, cutoff=0.4)
     return f"; did you mean {by_lower[match[0]]!r}?" if match else ""
 
 

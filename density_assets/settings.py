@@ -1,38 +1,50 @@
 """Everything a person chooses, read from one TOML file and validated before anything runs.
 
-Six tables: `[city]` (what is counted), `[privacy]` (what is promised), `[scheme]` (how it is kept), `[engine]`
-(what the machine may use), `[alerts]` (who is told of a failed run) and `[revisions]` (which weeks are released
-anew). Without a file the embedded city is used, at the size of the case study.
+Tables: `[city]` (what is counted), `[privacy]` (what is promised), `[scheme]` (how it is kept), `[engine]` (what the
+machine may use), `[alerts]` (who is told of a failed run), `[operator]` (who schedules act for), `[signing]` (the key),
+`[anchor]` (where the ledger's head is kept as well), `[web]` (by which names the UI is called) and `[revisions]` (which
+weeks are released anew). Without a file the embedded city is used, at the size of the case study.
 """
 
 import os
-import tomllib
 from collections.abc import Iterator
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from zoneinfo import ZoneInfo, available_timezones
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from density_assets.errors import BadInput, nearest
+from density_assets.setting_types import (
+    AboveZero,
+    Address,
+    Cap,
+    Count,
+    Delta,
+    Epsilon,
+    Flag,
+    Memory,
+    Name,
+    PlainPath,
+    PlainPattern,
+    Seed,
+    Share,
+    Threads,
+    Week,
+    memory_bytes,
+)
+from density_assets.toml_files import explained, nested, read_toml, shown
 
 EMBEDDED_USERS = 1_992_846  # Acs & Castelluccia 2014, §4.1
-MAX_DELTA = 1e-5
+LISTS = {"web": ("names",)}  # keys that hold several values, by table
 
 
-def _plain(path: Path | str) -> Path | str:
-    if ".." in Path(path).parts:
-        raise ValueError(f"paths must not climb with '..', got {str(path)!r}: write it absolute")
-    return path
-
-
-PlainPath = Annotated[Path, AfterValidator(_plain)]
-PlainPattern = Annotated[str, AfterValidator(_plain)]
-Positive = Annotated[int, Field(ge=1)]
-AboveZero = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Share = Annotated[float, Field(gt=0, lt=1)]
-Delta = Annotated[float, Field(gt=0, le=MAX_DELTA)]
+@cache
+def known_zones() -> frozenset[str]:
+    """Names of time zones; looked up once, because that reads a folder."""
+    return frozenset(available_timezones())
 
 
 class _Table(BaseModel):
@@ -43,22 +55,22 @@ class CitySettings(_Table):
     """Where cells, towers and visits come from."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$")] = "embedded"
-    population: Positive | None = None
-    first_week: date = date(2007, 9, 10)
+    population: Count | None = None
+    first_week: Week = date(2007, 9, 10)
     timezone: str = "Europe/Paris"
     cells: PlainPath | None = None
-    cell_id: str | None = None
+    cell_id: Name | None = None
     towers: PlainPath | None = None
-    tower_id: str | None = None
-    tower_x: str = "lon"
-    tower_y: str = "lat"
-    tower_crs: str = "EPSG:4326"
+    tower_id: Name | None = None
+    tower_x: Name = "lon"
+    tower_y: Name = "lat"
+    tower_crs: Name = "EPSG:4326"
     visits: PlainPattern | None = None
-    visit_user: str = "user_id"
-    visit_time: str = "time"
-    visit_tower: str = "tower_id"
-    users: Positive | None = None
-    seed: Annotated[int, Field(ge=0)] = 2007
+    visit_user: Name = "user_id"
+    visit_time: Name = "time"
+    visit_tower: Name = "tower_id"
+    users: Count | None = None
+    seed: Seed = 2007
 
     @property
     def synthetic(self) -> bool:
@@ -85,8 +97,8 @@ class CitySettings(_Table):
     @field_validator("timezone")
     @classmethod
     def _known_zone(cls, timezone: str) -> str:
-        if timezone not in available_timezones():
-            raise ValueError(f"must be an IANA time zone, got {timezone!r}{nearest(timezone, available_timezones())}")
+        if timezone not in known_zones():
+            raise ValueError(f"must be an IANA time zone, got {shown(timezone)}{nearest(timezone, known_zones())}")
         return timezone
 
     @property
@@ -116,12 +128,12 @@ class CitySettings(_Table):
 class PrivacySettings(_Table):
     """What a release promises to one subscriber's week, and what all releases together may cost."""
 
-    epsilon: AboveZero = 0.3
-    delta: Delta = 2e-6
-    visits_per_user: Positive = 30
-    visits_clamp: Positive = 732
-    budget_epsilon: AboveZero = 3.0
-    budget_delta: Delta = MAX_DELTA
+    epsilon: Epsilon = 0.3
+    delta: Delta = 1e-7
+    visits_per_user: Cap = 30
+    visits_clamp: Cap = 732
+    budget_epsilon: Epsilon = 3.0
+    budget_delta: Delta = 1e-7
 
 
 class SchemeSettings(_Table):
@@ -132,11 +144,11 @@ class SchemeSettings(_Table):
         "direct", "threshold", "static_hybrid", "dynamic_hybrid",
     ] = "lowrank"  # fmt: skip
     calibration: Literal["sound", "published"] = "sound"
-    improved: bool = True
+    improved: Flag = True
     split: Share | None = None
-    weight_l: Positive = 20
+    weight_l: Cap = 20
     change: AboveZero = 0.25
-    releases: Annotated[int, Field(ge=2)] = 28
+    releases: Annotated[Cap, Field(ge=2)] = 28
     comparing_share: Share = 0.05
     selecting_share: Share = 0.05
     moving_share: Share = 0.75
@@ -146,29 +158,57 @@ class SchemeSettings(_Table):
 class EngineSettings(_Table):
     """What the database may use of this machine."""
 
-    memory: Annotated[str, Field(pattern=r"^[0-9.]+ ?(MB|GB|MiB|GiB)$")] = "800MB"
-    threads: Positive = min(os.cpu_count() or 1, 8)
-    rows_per_bucket: Annotated[int, Field(ge=1_000)] = 3_000_000
+    memory: Memory = "800MB"
+    threads: Threads = min(os.cpu_count() or 1, 8)
+    rows_per_bucket: Annotated[Count, Field(ge=1_000)] = 3_000_000
 
     @property
     def memory_bytes(self) -> int:
         """The memory as a number."""
-        number, unit = self.memory[:-3], self.memory[-3:]
-        if unit[1:] != "iB":
-            number, unit = self.memory[:-2], self.memory[-2:]
-        return int(float(number) * {"MB": 10**6, "GB": 10**9, "MiB": 2**20, "GiB": 2**30}[unit])
+        return memory_bytes(self.memory)
 
 
 class AlertSettings(_Table):
     """Where a failed run is reported: a file that gets a line, an address that gets a request, both or neither."""
 
     file: PlainPath | None = None
-    webhook: Annotated[str, Field(pattern=r"^https?://[^\s/]+")] | None = None
+    webhook: Address | None = None
 
     @property
     def wanted(self) -> bool:
         """Whether anybody is to be told."""
         return self.file is not None or self.webhook is not None
+
+
+class OperatorSettings(_Table):
+    """Who schedules and sensors act for, and why they may: it is recorded with every charge and published."""
+
+    name: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    reason: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+
+
+class SigningSettings(_Table):
+    """Where the key is that releases are signed with: a file, or `agent:` and the name of a key an SSH agent holds."""
+
+    key: Annotated[str, Field(min_length=1)] | None = None
+
+
+class AnchorSettings(_Table):
+    """Where heads of the ledger are kept outside the home, so that no later ledger can deny them; by default nowhere.
+
+    file: gets a line for each head. git: a repository that gets a commit for each.
+    timestamp: URL of an authority that stamps each (RFC 3161).
+    """
+
+    file: PlainPath | None = None
+    git: PlainPath | None = None
+    timestamp: Annotated[str, Field(pattern=r"^https?://[^\s/]+")] | None = None
+
+
+class WebSettings(_Table):
+    """By which names the web UI may be called, besides those of this machine: for example that of a proxy before it."""
+
+    names: tuple[Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$")], ...] = ()
 
 
 class Settings(_Table):
@@ -179,7 +219,11 @@ class Settings(_Table):
     scheme: SchemeSettings = SchemeSettings()
     engine: EngineSettings = EngineSettings()
     alerts: AlertSettings = AlertSettings()
-    revisions: dict[date, Positive] = {}
+    operator: OperatorSettings = OperatorSettings()
+    signing: SigningSettings = SigningSettings()
+    anchor: AnchorSettings = AnchorSettings()
+    web: WebSettings = WebSettings()
+    revisions: dict[Week, Cap] = {}
     folder: Path = Field(default=Path("."), exclude=True)
 
     @field_validator("revisions")
@@ -195,11 +239,15 @@ class Settings(_Table):
         return self.revisions.get(date.fromisoformat(week), 1)
 
     def with_epsilon(self, epsilon: float) -> "Settings":
-        """The same settings with another promise, validated like any other."""
+        """The same settings with another promise."""
+        return self.with_privacy(epsilon=epsilon)
+
+    def with_privacy(self, **changed: float) -> "Settings":
+        """The same settings with another promise or budget, validated like any other."""
         try:
-            privacy = PrivacySettings(**{**self.privacy.model_dump(), "epsilon": epsilon})
+            privacy = PrivacySettings(**{**self.privacy.model_dump(), **changed})
         except ValidationError as error:
-            raise BadInput("; ".join(map(_readable, error.errors()))) from None
+            raise BadInput("; ".join(map(explained, error.errors()))) from None
         return self.model_copy(update={"privacy": privacy})
 
     def path(self, relative: Path | str) -> Path:
@@ -211,35 +259,26 @@ def load_settings(file: Path | None) -> Settings:
     """Read and validate a settings file; no file means the embedded city."""
     if file is None:
         return Settings()
-    try:
-        tables = tomllib.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise BadInput(f"the settings file must be readable: {file}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadInput(f"the settings file must be TOML: {file}: {error}") from error
-    if problems := list(_unknown_keys(tables)):
+    tables = read_toml(file, "the settings file")
+    if problems := list(_problems(tables)):
         raise BadInput(f"settings {file}: " + "; ".join(problems))
     try:
         return Settings.model_validate({**tables, "folder": file.resolve().parent})
     except ValidationError as error:
-        raise BadInput(f"settings {file}: " + "; ".join(map(_readable, error.errors()))) from None
+        raise BadInput(f"settings {file}: " + "; ".join(map(explained, error.errors()))) from None
 
 
-def _unknown_keys(tables: dict[str, Any]) -> Iterator[str]:
+def _problems(tables: dict[str, Any]) -> Iterator[str]:
+    """Names that are not known, and values that are none: pydantic would not say what was meant."""
     known = {name: field.annotation for name, field in Settings.model_fields.items() if name != "folder"}
     for table, content in tables.items():
         model = known.get(table)
         if model is None:
-            yield f"unknown table [{table}]{nearest(table, known)}"
+            yield f"unknown table [{shown(table, str)}]{nearest(table, known)}"
         elif not isinstance(content, dict):
-            yield f"[{table}] must be a table, got {content!r}"
+            yield f"[{table}] must be a table, got {'a list' if isinstance(content, list) else shown(content)}"
         else:
             fields = getattr(model, "model_fields", content)  # a table without fields is keyed by week
-            yield from (f"unknown key {table}.{key}{nearest(key, fields)}" for key in content.keys() - fields.keys())
-
-
-def _readable(error: Any) -> str:
-    where = ".".join(str(part) for part in error["loc"])
-    what = error["msg"].removeprefix("Value error, ")
-    got = "" if error["type"] == "value_error" else f", got {error['input']!r}"
-    return f"{where}: {what}{got}"
+            unknown = sorted(content.keys() - fields.keys())
+            yield from (f"unknown key {table}.{shown(key, str)}{nearest(key, fields)}" for key in unknown)
+            yield from nested(content, f"{table}.", lists=LISTS.get(table, ()))

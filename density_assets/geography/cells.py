@@ -12,10 +12,13 @@ from numpy.typing import NDArray
 
 from density_assets.errors import BadInput, missing_column, some
 from density_assets.geography.cells_and_towers import Cells
+from density_assets.geography.cut_text import refuse_cut_text
+from density_assets.geography.identifiers import refuse_unprintable
 
 PARQUET_SUFFIXES = {".parquet", ".geoparquet"}
 POLYGON_TYPES = [shapely.GeometryType.POLYGON, shapely.GeometryType.MULTIPOLYGON]
 OVERLAP_M2 = 1.0
+EARTH_M = 1e8  # no projection of the Earth is larger
 # A straight edge in degrees is a curve in metres. Neighbours that draw their common edge through different
 # vertices would seem to overlap once projected; vertices every 20 m or so keep that below 0.1 m² per 10 km.
 EDGE_DEGREES = 0.0002
@@ -27,7 +30,7 @@ def read_cells(path: Path, cell_id: str) -> Cells:
     cell_id: the column that identifies a cell; whole numbers become text.
     Cells keep their own coordinate system if it is in metres, else they move to the estimated UTM zone.
     """
-    frame = _read(path)
+    frame = _read(path, cell_id)
     columns = [str(column) for column in frame.columns if column != frame.geometry.name]
     if cell_id not in columns:
         raise missing_column(path, "cell_id", cell_id, columns)
@@ -37,22 +40,26 @@ def read_cells(path: Path, cell_id: str) -> Cells:
     polygons = shapely.force_2d(np.asarray(frame.geometry.array, dtype=object))
     _check_polygons(polygons, ids, path)
     cells = _in_metres(ids, polygons, frame.crs, path)
+    _check_on_earth(cells, path)
     _check_disjoint(cells, path)
     return cells
 
 
-def _read(path: Path) -> Any:
+def _read(path: Path, cell_id: str) -> Any:
     """The file as a GeoDataFrame."""
     if not path.exists():
         raise BadInput(f"{path}: the file of the cells must exist, found nothing there")
     try:
+        refuse_cut_text(path, cell_id)
         frame = gpd.read_parquet(path) if path.suffix.lower() in PARQUET_SUFFIXES else gpd.read_file(path)
-    # Arrow and GDAL raise subclasses of these three for files they cannot make sense of.
-    except (OSError, RuntimeError, ValueError) as error:
+    except BadInput:
+        raise
+    # GDAL, GEOS, Arrow and pandas raise anything at files they cannot make sense of, IndexError included.
+    except Exception as error:
         raise BadInput(
             f"{path.name}: the cells must be a file GeoPandas reads "
-            f"(GeoPackage, GeoJSON, shapefile, GeoParquet), got: {error}"
-        ) from error
+            f"(GeoPackage, GeoJSON, shapefile, GeoParquet), got: {str(error)[:200] or type(error).__name__}"
+        ) from None
     if not isinstance(frame, gpd.GeoDataFrame):
         raise BadInput(f"{path.name}: the cells must have a geometry, found only the columns {some(frame)}")
     return frame
@@ -79,6 +86,7 @@ def _ids(column: Any, path: Path) -> NDArray[np.object_]:
             f"{path.name}: ids in {column.name!r} must be unique, "
             f"found {len(repeated)} used more than once: {some(repeated)}"
         )
+    refuse_unprintable(ids, path, str(column.name))
     return np.array(ids, dtype=object)
 
 
@@ -129,8 +137,14 @@ def _in_metres(ids: NDArray[np.object_], polygons: NDArray[np.object_], crs: Any
         _check_degrees(polygons, crs, path)
         polygons = shapely.segmentize(polygons, EDGE_DEGREES)
     shapes = gpd.GeoSeries(polygons, crs=crs)
-    utm = shapes.estimate_utm_crs()
-    moved = np.asarray(shapes.to_crs(utm).array, dtype=object)
+    try:
+        utm = shapes.estimate_utm_crs()
+        moved = np.asarray(shapes.to_crs(utm).array, dtype=object)
+    except (pyproj.exceptions.ProjError, RuntimeError, ValueError):
+        raise BadInput(
+            f"{path.name}: the cells must lie where a UTM zone is, found none for {crs.name!r}; "
+            "write the file again in a projected coordinate system"
+        ) from None
     return Cells(ids=ids, polygons=moved, crs=utm.to_string())
 
 
@@ -141,6 +155,17 @@ def _check_degrees(polygons: NDArray[np.object_], crs: pyproj.CRS, path: Path) -
         raise BadInput(
             f"{path.name}: coordinates in {crs.to_string()} must be degrees, "
             f"found x {west:,.1f} to {east:,.1f} and y {south:,.1f} to {north:,.1f}; "
+            "write the file again with the CRS its coordinates are in"
+        )
+
+
+def _check_on_earth(cells: Cells, path: Path) -> None:
+    """A projection returns infinity where it is not defined, and files may hold any number."""
+    bounds = shapely.total_bounds(cells.polygons)
+    if not (np.abs(bounds) < EARTH_M).all():
+        raise BadInput(
+            f"{path.name}: coordinates in {cells.crs} must be metres on Earth, "
+            f"found x {bounds[0]:.3g} to {bounds[2]:.3g} and y {bounds[1]:.3g} to {bounds[3]:.3g}; "
             "write the file again with the CRS its coordinates are in"
         )
 

@@ -8,6 +8,8 @@ import shapely
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from density_assets.errors import BadInput
+
 # Pieces this small come from rounding where borders almost coincide. They are dropped everywhere, cover
 # included: a piece in one matrix and not in the other would break the identity of `cover_mapping`.
 SLIVER_M2 = 1.0
@@ -71,7 +73,7 @@ def _refuse_towers_without_pieces(tower: NDArray[np.int64], towers: int) -> None
     if len(lost) == 0:
         return
     named = ", ".join(map(str, lost[:NAMED_AT_MOST])) + (", ..." if len(lost) > NAMED_AT_MOST else "")
-    raise ValueError(
+    raise BadInput(
         f"every tower cell must overlap some cell by more than {SLIVER_M2:g} m², "
         f"got {len(lost)} of {towers} that do not (positions {named}); "
         "remove these towers or merge them with their neighbours"

@@ -16,14 +16,16 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
+from density_assets.damage import POLARS_DAMAGE
 from density_assets.errors import BadInput, missing_column, some
 from density_assets.geography.cells_and_towers import Cells, Towers
+from density_assets.geography.identifiers import refuse_unprintable
 
 PARQUET_SUFFIXES = {".parquet", ".pq"}
 # Coordinates are rounded and projected on their way here; nearer than this is the same place.
 SAME_PLACE_M = 0.01
 # Stands for the infinity a projection returns where it is not defined: finite, and far from any city.
-NOWHERE_M = 1e30
+NOWHERE_M = 1e15
 
 
 def read_towers(path: Path, *, tower_id: str | None, x: str, y: str, crs: str, cells: Cells) -> Towers:
@@ -62,8 +64,9 @@ def _read(path: Path, columns: dict[str, str]) -> pl.DataFrame:
             if column not in there:
                 raise missing_column(path, role, column, there)
         frame = scan.select(pl.col(column).alias(role) for role, column in columns.items()).collect()
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise BadInput(f"{path.name}: the towers must be a Parquet file or a CSV in UTF-8, got: {error}") from error
+    except POLARS_DAMAGE as error:
+        words = str(error)[:200]
+        raise BadInput(f"{path.name}: the towers must be a Parquet file or a CSV in UTF-8, got: {words}") from None
     if len(frame) == 0:
         raise BadInput(f"{path.name}: a city must have at least one tower, found no rows")
     return frame
@@ -71,6 +74,8 @@ def _read(path: Path, columns: dict[str, str]) -> pl.DataFrame:
 
 def _coordinates(values: pl.Series, path: Path, column: str) -> NDArray[np.float64]:
     """A column of finite numbers."""
+    if not (values.dtype == pl.String or values.dtype.is_numeric()):
+        raise BadInput(f"{path.name}: coordinates in {column!r} must be numbers, found {values.dtype}")
     text = values.str.strip_chars() if values.dtype == pl.String else values
     numbers = text.cast(pl.Float64, strict=False).to_numpy()
     bad = np.flatnonzero(~np.isfinite(numbers))
@@ -92,7 +97,7 @@ def _projected(raw: NDArray[np.float64], crs: str, metric: str, path: Path) -> N
             f"{path.name}: the crs of the towers must be one pyproj knows, such as EPSG:4326, got {crs!r}"
         ) from error
     xy = np.column_stack(change.transform(raw[:, 0], raw[:, 1]))
-    return np.where(np.isfinite(xy), xy, NOWHERE_M)
+    return np.where(np.abs(xy) < NOWHERE_M, xy, NOWHERE_M)
 
 
 def _places(xy: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -122,10 +127,11 @@ def _identifiers(values: pl.Series, path: Path, column: str) -> NDArray[Any]:
         if whole.cast(known.dtype, strict=False).equals(known):
             return whole.to_numpy()
     if textual:
+        refuse_unprintable(known.to_list(), path, column)
         return np.array(known.to_list(), dtype=object)
     raise BadInput(
         f"{path.name}: ids in {column!r} must be text or whole numbers below 2^63, "
-        f"got {known.dtype} such as {some(known.unique(maintain_order=True))}"
+        f"got {known.dtype} such as {some(known.head(3).to_list())}"
     )
 
 

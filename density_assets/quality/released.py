@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from density_assets.calendar import HOURS
+from density_assets.damage import POLARS_DAMAGE
 
 
 def faults_of_counts(table: pl.DataFrame, cells: pl.Series) -> Iterator[str]:
@@ -28,14 +29,14 @@ def disagreements(parquet: Path, csv: Path, geojson: Path) -> Iterator[str]:
     """Which files of a release cannot be read, or hold other counts than its Parquet file."""
     try:
         counts = _by_cell(pl.read_parquet(parquet))
-    except (OSError, pl.exceptions.PolarsError) as error:
+    except POLARS_DAMAGE as error:
         yield f"{parquet.name} cannot be read: {type(error).__name__}"
         return
     for file, read in ((csv, _read_csv), (geojson, _read_geojson)):
         try:
             if read(file) != counts:
                 yield f"{file.name} holds other counts than {parquet.name}"
-        except (OSError, ValueError, KeyError, pl.exceptions.PolarsError) as error:
+        except (*POLARS_DAMAGE, ValueError, KeyError) as error:
             yield f"{file.name} cannot be read: {type(error).__name__}"
 
 

@@ -7,24 +7,23 @@ person's odd record could change how everybody else's are read; could a record s
 """
 
 import glob
-import gzip
 import re
-import zlib
+from collections import Counter
+from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 
-from density_assets.errors import BadInput, missing_column
+from density_assets.damage import STREAM_DAMAGE
+from density_assets.errors import BadInput
+from density_assets.records.parquet_files import open_columns
+from density_assets.records.text_files import lines, opened
 from density_assets.sql_names import literal, quoted
 
 FIRST_LINE_BYTES = 1 << 20
-# Lines are cut by the database and split by us. Any of \n, \r and \r\n ends a line: told to expect \r\n it would take
-# a letter off the line after a bare \r. Its delimiter is a number that Unicode gives to no character.
-WHOLE_LINES = (
-    "columns = {'line': 'VARCHAR'}, delim = '\U0010ffff', quote = '', escape = '', new_line = '\\n', "
-    "header = true, auto_detect = false, strict_mode = false, store_rejects = true"
-)
+UNREADABLE = "line not readable"  # why a line is left out that is no text, or far too long
 INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 
 # Seconds of UTC where the record says so, else the wall clock as seconds; exactly one of the two is set.
@@ -71,26 +70,26 @@ def _glob(pattern: str, week: date, folder: Path) -> str:
 
 
 def open_records(
-    connection: duckdb.DuckDBPyConnection, files: list[Path], *, user: str, time: str, tower: str
+    connection: duckdb.DuckDBPyConnection,
+    files: list[Path],
+    rejected: Counter[str],
+    *,
+    user: str,
+    time: str,
+    tower: str,
 ) -> duckdb.DuckDBPyRelation:
-    """Records with columns record_user (integer or text), moment, wall_clock and record_tower (text)."""
+    """Records with columns record_user (integer or text), moment, wall_clock and record_tower (text); read once.
+
+    rejected: counts what of the files is no record, by reason, while the records are read.
+    """
     wanted = {"city.visit_user": user, "city.visit_time": time, "city.visit_tower": tower}
-    raw = _read(connection, files, wanted)
+    raw = _read(connection, files, wanted, rejected)
     types = dict(zip(raw.columns, map(str, raw.types), strict=True))
     moment, wall_clock = time_expressions(time, types[time], files[0])
     return raw.project(
         f"{_user_expression(user, types[user], files[0])} as record_user, {moment} as moment, "
-        f"{wall_clock} as wall_clock, {_tower_expression(tower, types[tower])} as record_tower"
+        f"{wall_clock} as wall_clock, {_tower_expression(tower, types[tower], files[0])} as record_tower"
     )
-
-
-def unreadable_lines(connection: duckdb.DuckDBPyConnection) -> int:
-    """How many lines of the CSV files read so far were no text, or far too long."""
-    known = {name for (name,) in connection.sql("select table_name from duckdb_tables()").fetchall()}
-    if "reject_errors" not in known:
-        return 0
-    counted = connection.sql("select count(*) from (select distinct file_id, line from reject_errors)").fetchall()
-    return int(counted[0][0])
 
 
 def no_records(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyRelation:
@@ -101,32 +100,23 @@ def no_records(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyRelation
     )
 
 
-def _read(connection: duckdb.DuckDBPyConnection, files: list[Path], wanted: dict[str, str]) -> duckdb.DuckDBPyRelation:
+def _read(
+    connection: duckdb.DuckDBPyConnection, files: list[Path], wanted: dict[str, str], rejected: Counter[str]
+) -> duckdb.DuckDBPyRelation:
     suffixes = {_suffix(file) for file in files}
     try:
         if suffixes <= {".parquet"}:
-            return _read_parquet(connection, files, wanted)
+            return open_columns(connection, files, wanted)
         if suffixes <= {".csv", ".csv.gz", ".txt", ".tsv"}:
-            return _read_csv(connection, files, wanted)
-    except (duckdb.Error, OSError, EOFError, zlib.error) as error:
+            return _read_csv(connection, files, wanted, rejected)
+    except STREAM_DAMAGE as error:
         raise BadInput(f"visit files must be readable, {files[0].name} gave {type(error).__name__}") from None
     kinds = ", ".join(sorted(suffixes))
     raise BadInput(f"visit files must all be .parquet or all .csv, got {kinds} (in {files[0]})")
 
 
-def _read_parquet(
-    connection: duckdb.DuckDBPyConnection, files: list[Path], wanted: dict[str, str]
-) -> duckdb.DuckDBPyRelation:
-    names = [str(file) for file in files]
-    raw = connection.sql("from read_parquet($files, union_by_name = true)", params={"files": names})
-    for key, column in wanted.items():
-        if column not in raw.columns:
-            raise missing_column(files[0], key, column, raw.columns)
-    return raw
-
-
 def _read_csv(
-    connection: duckdb.DuckDBPyConnection, files: list[Path], wanted: dict[str, str]
+    connection: duckdb.DuckDBPyConnection, files: list[Path], wanted: dict[str, str], rejected: Counter[str]
 ) -> duckdb.DuckDBPyRelation:
     """CSV without quoting rules: a line is a record, whatever the lines around it hold; outer quotes are taken off.
 
@@ -142,10 +132,22 @@ def _read_csv(
         if column not in columns:
             # The first line is not quoted here: without a header it would be somebody's record.
             raise BadInput(f"{files[0].name}: {key} must name a column of the file, {column!r} is not in line 1")
-    lines = connection.sql(f"from read_csv($files, {WHOLE_LINES})", params={"files": [str(file) for file in files]})
-    split = lines.filter("line <> ''").project(f"string_split(line, {literal(delimiter)}) as field")
+    schema = pa.schema({"line": pa.large_string()})
+    stream = connection.from_arrow(pa.RecordBatchReader.from_batches(schema, _records(files, schema, rejected)))
+    split = stream.project(f"string_split(line, {literal(delimiter)}) as field")
     whole = split.project(f"case when len(field) = {len(columns)} then field end as field")
     return whole.project(", ".join(f"{_unquoted(columns.index(name))} as {quoted(name)}" for name in wanted.values()))
+
+
+def _records(files: list[Path], schema: pa.Schema, rejected: Counter[str]) -> Iterator[pa.RecordBatch]:
+    """The lines of all files but the first of each, which names the columns; those that are no text are counted."""
+    for file in files:
+        first = 1
+        for some in lines(file):
+            records, first = some[first:], 0 if len(some) else first
+            if records.null_count:
+                rejected[UNREADABLE] += records.null_count
+            yield pa.record_batch([records.drop_null()], schema)
 
 
 def _suffix(file: Path) -> str:
@@ -153,13 +155,13 @@ def _suffix(file: Path) -> str:
 
 
 def _first_line(file: Path) -> str:
-    opened = gzip.open if file.suffix == ".gz" else open
-    with opened(file, "rb") as content:
+    with opened(file) as content:
         start = content.readline(FIRST_LINE_BYTES)  # bytes: text would be decoded far beyond the line
-    line = re.split(rb"[\r\n]", start, maxsplit=1)[0].decode("utf-8-sig", errors="replace")
-    if not line:
-        raise BadInput(f"a visit file must start with its column names, {file.name} is empty")
-    return line
+    line = re.split(rb"[\r\n]", start, maxsplit=1)[0]
+    if not line or len(line) == FIRST_LINE_BYTES:
+        found = "endless" if line else "empty"
+        raise BadInput(f"a visit file must start with its column names, {file.name} is {found}")
+    return line.decode("utf-8-sig", errors="replace")
 
 
 def _fields(line: str, delimiter: str) -> list[str]:
@@ -182,10 +184,12 @@ def _user_expression(column: str, kind: str, file: Path) -> str:
     return f"cast({quoted(column)} as varchar)"
 
 
-def _tower_expression(column: str, kind: str) -> str:
+def _tower_expression(column: str, kind: str, file: Path) -> str:
     """As text; whole numbers that were stored as floats lose their point."""
     if kind in ("DOUBLE", "FLOAT"):
         return f"cast(try_cast({quoted(column)} as bigint) as varchar)"
+    if kind not in (*INTEGERS, "VARCHAR", "UBIGINT", "UUID") and not kind.startswith("DECIMAL"):
+        raise BadInput(f"towers must be numbers or text, column {column!r} of {file} is {kind}")
     return f"cast({quoted(column)} as varchar)"
 
 

@@ -20,7 +20,10 @@ import pyarrow.parquet as pq
 from duckdb import ColumnExpression, ConstantExpression
 
 from density_assets.calendar import HOURS
+from density_assets.damage import ARROW_DAMAGE
+from density_assets.errors import BadInput
 from density_assets.settings import EngineSettings
+from resources.faults import fault
 from resources.sql.models import Model, model
 from resources.tables.files import private_files
 from resources.tables.spill import spill_folder
@@ -89,15 +92,37 @@ class SqlEngine:
         report: Report,
     ) -> Iterator[pa.Table]:
         big = [table for table in query.reads if table in PER_USER]
-        ranges = buckets(self._store.current_week("visits", week), self.rows_per_bucket)
+        # Once for all buckets: each is compared with its digest, which takes as long as to read it.
+        files = {table: self._store.current_week(table, week) for table in {"visits", *big}}
+        ranges = self._buckets(files["visits"], week)
         for done, (above, upto) in enumerate(ranges, start=1):
-            for table in big:
-                key = ColumnExpression("user_key")
-                in_bucket = (key > ConstantExpression(above)) & (key <= ConstantExpression(upto))
-                file = str(self._store.current_week(table, week))
-                connection.read_parquet(file).filter(in_bucket).create_view(table, replace=True)
-            yield _run(connection, query, parameters)
+            key = ColumnExpression("user_key")
+            in_bucket = (key > ConstantExpression(above)) & (key <= ConstantExpression(upto))
+            with self._unquoted(query):
+                for table in big:
+                    connection.read_parquet(str(files[table])).filter(in_bucket).create_view(table, replace=True)
+                rows = connection.sql(query.sql, params=used(query, parameters)).to_arrow_table()
+            yield rows
             report(f"{query.name}: {done / len(ranges):.0%}")
+
+    def _buckets(self, file: Path, week: date) -> list[tuple[int, int]]:
+        try:
+            return buckets(file, self.rows_per_bucket)
+        except (*ARROW_DAMAGE, ValueError) as error:
+            raise self._store.damaged("visits", week, error) from None
+
+    @contextmanager
+    def _unquoted(self, query: Model) -> Iterator[None]:
+        """Say of an error what can be done about it; its message and its cause may quote a record."""
+        try:
+            yield
+        except duckdb.InterruptException:
+            raise
+        except duckdb.Error as error:
+            raise fault(error, self._store.folder) or BadInput(
+                f"{query.name}.sql must run on every week, it gave {type(error).__name__}: materialise what it reads "
+                "again; if that does not help, this is a fault of the software"
+            ) from None
 
     def _offer_small_tables(self, connection: duckdb.DuckDBPyConnection, query: Model, week: date) -> None:
         for table in query.reads:
@@ -117,20 +142,13 @@ def buckets(file: Path, rows_per_bucket: int) -> list[tuple[int, int]]:
     column = metadata.schema.names.index("user_key")
     groups = [metadata.row_group(i) for i in range(metadata.num_row_groups) if metadata.row_group(i).num_rows]
     rows = np.cumsum([0, *(group.num_rows for group in groups)])
-    keys = [-1, *(group.column(column).statistics.max for group in groups)]
+    statistics = [group.column(column).statistics for group in groups]
+    if not all(known and known.has_min_max for known in statistics):
+        raise ValueError("row groups must say which keys they hold")
+    keys = [-1, *(known.max for known in statistics)]
     cuts = np.interp(np.arange(rows_per_bucket, rows[-1], rows_per_bucket), rows, keys)
     edges = [-1, *np.unique(cuts.astype(np.int64)).tolist(), KEYS]
     return list(pairwise(edges))
-
-
-def _run(connection: duckdb.DuckDBPyConnection, query: Model, parameters: dict[str, Any]) -> pa.Table:
-    try:
-        return connection.sql(query.sql, params=used(query, parameters)).to_arrow_table()
-    except (duckdb.OutOfMemoryException, duckdb.IOException, duckdb.InterruptException):
-        raise  # these speak of the machine
-    except duckdb.Error as error:
-        # Its message and its cause may quote a record, and everybody who opens the UI reads errors.
-        raise RuntimeError(f"{query.name}.sql must run on every record, it gave {type(error).__name__}") from None
 
 
 def used(query: Model, parameters: dict[str, Any]) -> dict[str, Any]:

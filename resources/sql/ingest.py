@@ -19,10 +19,11 @@ import polars as pl
 import pyarrow as pa
 
 from density_assets.calendar import WeekClock
+from density_assets.damage import STREAM_DAMAGE
 from density_assets.errors import BadInput
 from density_assets.geography.cells_and_towers import Towers
 from density_assets.people.population import VisitChunk
-from density_assets.records.event_files import no_records, open_records, unreadable_lines
+from density_assets.records.event_files import no_records, open_records
 from density_assets.settings import CitySettings
 from resources.faults import fault
 from resources.sql.engine import KEYS, Report, SqlEngine
@@ -56,17 +57,19 @@ def write_records(
     size = sum(file.stat().st_size for file in files)
     parts = min(MOST_PARTS, max(1, size // min(BYTES_PER_PART, engine.part_bytes)))
     with _staging(store, clock.week) as staging, engine.connect() as connection:
-        found = events(connection, store.read_public("antennas"), clock, files, city)
+        rejected: Counter[str] = Counter()
+        found = events(connection, store.read_public("antennas"), clock, files, city, rejected)
         staged = [staging / f"{part}.arrow" for part in range(parts)]
-        rejected = _stage(found, staged, engine.rows_at_once)
+        with unquoted(staging):
+            _stage(found, staged, engine.rows_at_once, rejected)
         report("visits: records read")
         with store.writing_week("visits", clock.week) as writer:
             for done, file in enumerate(staged, start=1):
-                with pa.memory_map(str(file)) as content:
+                with unquoted(staging), pa.memory_map(str(file)) as content:
                     connection.register("events", pa.ipc.open_stream(content).read_all())
                     writer.write(connection.sql(model("visits").sql).to_arrow_table())
                 report(f"visits: {done / parts:.0%}")
-        return rejected | _lines(unreadable_lines(connection))
+        return dict(sorted(rejected.items()))
 
 
 @contextmanager
@@ -89,11 +92,15 @@ def events(
     clock: WeekClock,
     files: list[Path],
     city: CitySettings,
+    rejected: Counter[str],
 ) -> duckdb.DuckDBPyRelation:
-    """The events of a week's files, those that cannot be used included, with the reason."""
+    """The events of a week's files, those that cannot be used included, with the reason; they can be read once.
+
+    rejected: counts what of the files is not even an event, by reason, while the events are read.
+    """
     columns = {"user": city.visit_user, "time": city.visit_time, "tower": city.visit_tower}
     connection.execute("set TimeZone = 'UTC'")
-    records = open_records(connection, files, **columns) if files else no_records(connection)
+    records = open_records(connection, files, rejected, **columns) if files else no_records(connection)
     records.create_view("records")
     connection.register("antennas", antennas.to_arrow())
     parameters = {
@@ -105,28 +112,31 @@ def events(
     return connection.sql(model("events").sql, params=parameters)
 
 
-def _stage(found: duckdb.DuckDBPyRelation, staged: list[Path], rows_at_once: int) -> dict[str, int]:
-    """Write events to files, each with whole users, in the order of user keys; returns who is left out, by reason.
+def _stage(found: duckdb.DuckDBPyRelation, staged: list[Path], rows_at_once: int, rejected: Counter[str]) -> None:
+    """Write events to files, each with whole users, in the order of user keys; counts who is left out, by reason.
 
     The database could write such parts as well, but it keeps a block of memory for each.
     """
-    rejected: Counter[str] = Counter()
+    with ExitStack() as opened:
+        reader = found.to_arrow_reader(rows_at_once)
+        files = [opened.enter_context(pa.OSFile(str(file), "wb")) for file in staged]
+        writers = [opened.enter_context(pa.ipc.new_stream(file, reader.schema)) for file in files]
+        for batch in reader:
+            usable = batch.filter(batch["rejection"].is_null())
+            rejected.update(batch["rejection"].drop_null().to_pylist())
+            for writer, rows in zip(writers, _split(usable, len(writers)), strict=True):
+                writer.write_batch(rows)
+
+
+@contextmanager
+def unquoted(folder: Path) -> Iterator[None]:
+    """Let no error of a library through: its message and its cause may quote a record."""
     try:
-        with ExitStack() as opened:
-            reader = found.to_arrow_reader(rows_at_once)
-            files = [opened.enter_context(pa.OSFile(str(file), "wb")) for file in staged]
-            writers = [opened.enter_context(pa.ipc.new_stream(file, reader.schema)) for file in files]
-            for batch in reader:
-                usable = batch.filter(batch["rejection"].is_null())
-                rejected.update(batch["rejection"].drop_null().to_pylist())
-                for writer, rows in zip(writers, _split(usable, len(writers)), strict=True):
-                    writer.write_batch(rows)
-    except (duckdb.Error, OSError) as error:
-        if said := fault(_native(error), staged[0].parent):
+        yield
+    except STREAM_DAMAGE as error:
+        if said := fault(_native(error), folder):
             raise said from None
-        # Its message and its cause may quote a record.
         raise BadInput(f"visit files must be readable, reading them gave {type(error).__name__}") from None
-    return dict(sorted(rejected.items()))
 
 
 def _split(events: pa.RecordBatch, parts: int) -> Iterator[pa.RecordBatch]:
@@ -140,7 +150,3 @@ def _split(events: pa.RecordBatch, parts: int) -> Iterator[pa.RecordBatch]:
 def _native(error: Exception) -> Exception:
     """The database's own error, where a stream of its rows has disguised it."""
     return duckdb.OutOfMemoryException() if "Out of Memory Error" in str(error) else error
-
-
-def _lines(unreadable: int) -> dict[str, int]:
-    return {"line not readable": unreadable} if unreadable else {}

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import duckdb
 
+from resources.tables.files import public_files
+
 
 @contextmanager
 def replacing(database: Path) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -25,7 +27,7 @@ def replacing(database: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 @contextmanager
 def writing(database: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """A database to write to, quietly: DuckDB would draw a bar over what a run says on the terminal."""
-    with duckdb.connect(str(database)) as connection:
+    with public_files(), duckdb.connect(str(database)) as connection:
         connection.execute("set enable_progress_bar = false")
         yield connection
 

@@ -17,8 +17,9 @@ import polars as pl
 
 from density_assets.errors import BadInput
 from density_assets.sql_names import quoted
+from resources.faults import fault
 from resources.tables.databases import remove_partial, replacing, writing
-from resources.tables.files import write_durably
+from resources.tables.files import close_to_others, make_folder, write_durably
 from resources.tables.released import WEEKS, ReleasedTables, read_whole
 
 LISTED = "exported"  # what the last run had to read: not part of the database
@@ -38,6 +39,7 @@ def export(tables: ReleasedTables) -> list[str]:
         if not (untouched and before.keys() <= files.keys() and _updated(database, tables.tables, stale)):
             stale = list(files)
             _build(database, tables.tables, files)
+        close_to_others(database)
         write_durably(noted, json.dumps({**files, database.name: _version(database)}).encode())
     return stale
 
@@ -55,7 +57,7 @@ def _adopt(tables: ReleasedTables) -> None:
     aside = ReleasedTables(tables.folder)
     aside.tables = tables.release / "tables.partial"
     shutil.rmtree(aside.tables, ignore_errors=True)
-    aside.tables.mkdir()
+    make_folder(aside.tables)
     try:
         with duckdb.connect(str(tables.release_database), read_only=True) as connection:
             for (name,) in connection.sql("show tables").fetchall():
@@ -99,10 +101,13 @@ def _build(database: Path, folder: Path, files: Iterable[str]) -> None:
         with replacing(database) as connection:
             for table in sorted({_table(name) for name in files}):
                 _whole(connection, folder, table)
-    except duckdb.Error:
+    except duckdb.Error as error:
         for name in files:
             read_whole(folder / name)  # says which of them is damaged, and how to mend it
-        raise
+        raise fault(error, folder) or BadInput(
+            f"the tables in {folder} must fit into a database, putting them there gave {type(error).__name__}: "
+            "`make rebuild` makes them again from stored draws, at no charge"
+        ) from None
 
 
 def _replace(connection: duckdb.DuckDBPyConnection, folder: Path, name: str) -> None:

@@ -14,8 +14,9 @@ from pathlib import Path
 import polars as pl
 from filelock import FileLock
 
+from density_assets.damage import POLARS_DAMAGE
 from density_assets.errors import BadInput
-from resources.tables.files import parquet_bytes, write_durably
+from resources.tables.files import close_to_others, make_folder, parquet_bytes, write_durably
 
 WEEKS = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].parquet"  # names of files of weeks; others are not ours
 
@@ -91,7 +92,8 @@ class ReleasedTables:
             yield
 
     def _write(self, file: Path, frame: pl.DataFrame) -> None:
-        file.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(file.parent)
+        close_to_others(file.parent)
         write_durably(file, parquet_bytes(frame))
 
 
@@ -101,7 +103,7 @@ def read_whole(file: Path) -> pl.DataFrame:
         raise BadInput(f"{file} must be there: materialise the public assets first, or the whole week")
     try:
         return pl.read_parquet(file.read_bytes())
-    except (OSError, pl.exceptions.PolarsError) as error:
+    except POLARS_DAMAGE as error:
         # Of several damaged weeks each is made again by its own run, so the week is named.
         week = "" if file.parent.name == "tables" else f" FROM={file.stem} TO={file.stem}"
         raise BadInput(

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from density_assets.errors import BadInput
 from density_assets.publication.files import Naming
-from density_assets.publication.verification import verify_release
+from density_assets.publication.verification import stated_charges, verify_release
 from resources.tables.files import private_files, write_durably
 from resources.tables.spill import sweep
 from resources.tables.store import Store
@@ -53,7 +53,7 @@ def lacks(store: Store, week: date, revision: int) -> Iterator[str]:
         yield f"revision {revision} has no privacy statement"
         return
     yield from (f"not so: {finding}" for holds, finding in verify_release(statement) if not holds)
-    for charge in json.loads(statement.read_text(encoding="utf-8"))["charges"]:
+    for charge in stated_charges(statement):
         if not (store.release / "measurements" / f"{charge['measurement'][:32]}.npz").exists():
             yield f"the draw of {charge['door']} is not stored"
 

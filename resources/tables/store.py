@@ -1,12 +1,11 @@
 """Where tables lie: two folders per city, one of which may be handed out.
 
-`confidential/` (readable by its owner only) holds one Parquet file per table and week, behind views in
-`confidential.duckdb`. A week is written aside and moved into place, so a crash leaves the old week, readers
+`confidential/` (readable by its owner only) holds one Parquet file per table and week, its digest beside it, behind
+views in `confidential.duckdb`. A week is written aside and moved into place, so a crash leaves the old week, readers
 never wait, and erasing a week is unlinking a file. `release/` is kept likewise (`released.py`). Nothing that a process
 died over is ever read: it ends in `.partial`.
 """
 
-import hashlib
 import hmac
 import json
 import os
@@ -17,13 +16,15 @@ from datetime import date
 from pathlib import Path
 
 import polars as pl
-import pyarrow as pa
 import pyarrow.parquet as pq
 
+from density_assets.damage import ARROW_DAMAGE, POLARS_DAMAGE
 from density_assets.errors import BadInput
+from resources.faults import in_clear_words
 from resources.tables.content import column_types
 from resources.tables.databases import replacing
-from resources.tables.files import private_files, write_durably
+from resources.tables.digests import digest, is_whole, note_digest
+from resources.tables.files import close_to_others, make_folder, private_files, write_durably
 from resources.tables.release_database import adopt
 from resources.tables.released import ReleasedTables
 from resources.tables.stamps import Stamp, difference, geography_stamp, stamp_of
@@ -39,14 +40,18 @@ class Store(ReleasedTables):
         super().__init__(home / city)
         self._stamp = stamp or {}
         self._geography: tuple[tuple[int, ...], Stamp] = ((), {})  # when its tables were written, and what it says
-        self.folder.mkdir(parents=True, exist_ok=True)
         self.confidential = self.folder / "confidential"
+        with in_clear_words(home):
+            self._make_folders()
+            adopt(self)
+
+    def _make_folders(self) -> None:
+        make_folder(self.release)
+        close_to_others(self.release)
         with private_files():
             self.confidential.mkdir(exist_ok=True)
         self.confidential.chmod(0o700)
-        self.release.mkdir(exist_ok=True)
         self.locks.mkdir(mode=0o700, exist_ok=True)  # a step behind a wall could make it, but not open a file in it
-        adopt(self)
 
     # --- confidential: one Parquet file per table and week -------------------------------------------
 
@@ -68,6 +73,7 @@ class Store(ReleasedTables):
                 writer.abandon()
                 raise
             writer.finish()
+            note_digest(file, partial, self.keyed)
             os.replace(partial, file)
             file.with_suffix(FAULTY).unlink(missing_ok=True)
             self.refresh_views()
@@ -79,10 +85,14 @@ class Store(ReleasedTables):
 
     def read_week(self, table: str, week: date) -> pl.DataFrame:
         """One week of a confidential table, without its week column."""
-        return pl.read_parquet(self.current_week(table, week)).drop("week")
+        file = self.current_week(table, week)
+        try:
+            return pl.read_parquet(file).drop("week")
+        except POLARS_DAMAGE as error:
+            raise self.damaged(table, week, error) from None
 
     def current_week(self, table: str, week: date) -> Path:
-        """The file of a week, after a look at what it was made under."""
+        """The file of a week, after a look at whether it is whole and what it was made under."""
         file = self.week_file(table, week)
         if not file.exists():
             why = "its confidential zone was erased" if self.purge_note(week).exists() else "it was never made"
@@ -95,20 +105,25 @@ class Store(ReleasedTables):
                 f"{table} of the week of {week} must have passed its checks, one found a fault of the software: "
                 "mend that, then materialise it again"
             )
+        if not is_whole(file, self.keyed):
+            raise self.damaged(table, week)
         try:
-            metadata = pq.read_schema(file).metadata or {}
-        except (OSError, pa.ArrowException) as error:
-            raise BadInput(
-                f"{table} of the week of {week} must be whole, reading it gave {type(error).__name__}: "
-                "materialise it again, with what it comes from"
-            ) from None
-        made, now = json.loads(metadata.get(STAMP, b"{}")), self._stamp_now(table)
-        if changed := difference(made, now):
+            made = json.loads((pq.read_schema(file).metadata or {}).get(STAMP, b"{}"))
+        except (*ARROW_DAMAGE, ValueError) as error:
+            raise self.damaged(table, week, error) from None
+        if changed := difference(made, self._stamp_now(table)):
             raise BadInput(
                 f"{table} of the week of {week} must be made under the settings it is used under, but {changed}: "
                 "materialise it again, with what it comes from"
             )
         return file
+
+    def damaged(self, table: str, week: date, error: BaseException | None = None) -> BadInput:
+        """What to say of a week that is not what was written, or cannot be read; never what was read."""
+        found = "it is not what was written" if error is None else f"reading it gave {type(error).__name__}"
+        return BadInput(
+            f"{table} of the week of {week} must be whole, but {found}: materialise it again, with what it comes from"
+        )
 
     def _stamp_now(self, table: str) -> Stamp:
         """What a table would be made under today; nothing if the store was opened without settings."""
@@ -129,7 +144,7 @@ class Store(ReleasedTables):
 
     def week_shape(self, table: str, week: date) -> tuple[int, dict[str, str]]:
         """How many rows a week of a confidential table has (itself confidential), and its columns' types."""
-        metadata = pq.read_metadata(self.week_file(table, week))
+        metadata = pq.read_metadata(self.current_week(table, week))
         return metadata.num_rows, column_types(metadata.schema.to_arrow_schema())
 
     def refresh_views(self) -> None:
@@ -153,8 +168,7 @@ class Store(ReleasedTables):
 
     def week_fingerprint(self, table: str, week: date) -> str:
         """Keyed hash of a confidential week: equal for equal content, useless for confirming a guess."""
-        with self.week_file(table, week).open("rb") as file:
-            return self.keyed(hashlib.file_digest(file, "sha256").hexdigest())
+        return digest(self.week_file(table, week), self.keyed)
 
     def keyed(self, fingerprint: str) -> str:
         """A fingerprint that only this installation can make."""

@@ -1,0 +1,60 @@
+"""Text files as a stream of lines, each of which stands for itself.
+
+Any of `\\n`, `\\r` and `\\r\\n` ends a line. Lines are cut here, because the database drops those that are longer than
+its buffer without a word. A line that nobody can read, because it is far too long or no UTF-8, is null.
+"""
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from density_assets.records.values import utf8
+
+LONGEST = 2_000_000  # bytes of a line
+CHUNK = 1 << 22
+NEWLINE, RETURN = b"\n\r"
+
+
+def opened(file: Path) -> BinaryIO:
+    """The content of a file, which may be compressed."""
+    return cast(BinaryIO, gzip.open(file, "rb")) if file.suffix.lower() == ".gz" else file.open("rb")
+
+
+def lines(file: Path, *, latin1: bool = False) -> Iterator[pa.Array]:
+    """The lines of a file that are not empty, in order, some at a time.
+
+    latin1: every byte is a character, so that no line is unreadable for its bytes.
+    """
+    with opened(file) as content:
+        rest = b""
+        while chunk := content.read(CHUNK):
+            whole, rest = _cut(rest + chunk)
+            yield _split(whole, latin1)
+        yield _split(rest, latin1)
+
+
+def _cut(data: bytes) -> tuple[bytes, bytes]:
+    """Whole lines, and the beginning of the next; of one that is too long, just enough to tell that it is."""
+    end = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
+    rest = data[end:]
+    return data[:end], rest[: LONGEST + 1] if len(rest) > LONGEST else rest
+
+
+def _split(data: bytes, latin1: bool) -> pa.Array:
+    if latin1:
+        data = data.decode("latin-1").encode()
+    content = np.frombuffer(data, dtype=np.uint8)
+    ends = (content == NEWLINE) | (content == RETURN)
+    marks = np.flatnonzero(ends)
+    # Without the bytes that end them, lines lie side by side; what starts where the next one does is empty.
+    starts = np.unique(np.concatenate([[0], marks - np.arange(len(marks)), [len(content) - len(marks)]]))
+    text = pa.Array.from_buffers(
+        pa.large_string(), len(starts) - 1, [None, pa.py_buffer(starts), pa.py_buffer(content[~ends])]
+    )
+    short = pc.less_equal(pc.binary_length(text), LONGEST)
+    return utf8(pc.if_else(short, text, pa.scalar(None, pa.large_string())))

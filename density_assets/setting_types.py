@@ -1,0 +1,86 @@
+"""The kinds of values settings have: strict, so that `true` is no number, and bounded, so that no slip gets far.
+
+Bounds lie beyond anything a city needs, and before what a library further on would answer with an error of its own.
+"""
+
+import os
+import re
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BeforeValidator, Field, Strict
+
+from density_assets.calendar import EARLIEST, LATEST
+
+MAX_DELTA = 1e-5
+MIN_DELTA = 1e-15  # accounting is done in floating point, where 1 - delta is 1 from 1e-16 on
+# One person's week may change the odds of anything by a factor of e^epsilon. At 100 nothing is promised any more, and
+# e^epsilon is on its way out of floating point; at 0.001 the noise is larger than any city.
+MIN_EPSILON, MAX_EPSILON = 1e-3, 100.0
+UNITS = {"MB": 10**6, "GB": 10**9, "MiB": 2**20, "GiB": 2**30}
+LEAST_BYTES, MOST_BYTES = 10**6, 2**50
+LONGEST_PATH, LONGEST_NAME = 4_000, 255  # bytes, as file systems have it
+
+
+def memory_bytes(memory: str) -> int:
+    """The number of bytes that `800MB` or `1.5 GiB` means."""
+    number, unit = re.findall(r"[0-9.]+|[A-Za-z]+", memory)
+    return int(float(number) * UNITS[unit])
+
+
+def _enough(memory: str) -> str:
+    if not LEAST_BYTES <= memory_bytes(memory) <= MOST_BYTES:
+        raise ValueError(f"memory must lie between 1MB and {MOST_BYTES >> 30}GiB, got {memory!r}")
+    return memory
+
+
+def _plain(path: Path | str) -> Path | str:
+    text, parts = str(path), Path(path).parts
+    if ".." in parts:
+        raise ValueError(f"paths must not climb with '..', got {text!r}: write it absolute")
+    long = len(os.fsencode(text)) > LONGEST_PATH or any(len(os.fsencode(part)) > LONGEST_NAME for part in parts)
+    if long or "\0" in text:
+        raise ValueError(f"must be a path that a file can have, got one {'too long' if long else 'with a NUL'}")
+    return path
+
+
+def _address(webhook: str) -> str:
+    try:
+        _ = urlsplit(webhook).port  # parsed when it is asked for
+    except ValueError as error:
+        raise ValueError(f"must be an address of the web: {error}") from None
+    return webhook
+
+
+def _day(value: Any) -> date:
+    """A day as TOML has it, or as text; pydantic would take a number for seconds since 1970."""
+    if isinstance(value, str):
+        return date.fromisoformat(value)
+    if type(value) is not date:
+        raise ValueError("must be a day such as 2007-09-10")
+    return value
+
+
+def _in_the_calendar(day: date) -> date:
+    if not EARLIEST <= day <= LATEST:
+        raise ValueError(f"weeks must lie between {EARLIEST} and {LATEST}, got {day}")
+    return day
+
+
+Name = Annotated[str, Field(min_length=1, max_length=1_000, pattern=r"^[^\x00]+$")]  # of a column or a system
+Week = Annotated[date, BeforeValidator(_day), AfterValidator(_in_the_calendar)]
+PlainPath = Annotated[Path, AfterValidator(_plain)]
+PlainPattern = Annotated[str, AfterValidator(_plain)]
+Address = Annotated[str, Field(pattern=r"^https?://[^\s/]+"), AfterValidator(_address)]
+Flag = Annotated[bool, Strict()]
+Count = Annotated[int, Strict(), Field(ge=1, le=10**10)]  # of people or rows
+Cap = Annotated[int, Strict(), Field(ge=1, le=10**6)]  # of visits; times 2^32 it must fit into 64 bits
+Threads = Annotated[int, Strict(), Field(ge=1, le=1_024)]
+Seed = Annotated[int, Strict(), Field(ge=0, lt=2**63)]
+AboveZero = Annotated[float, Strict(), Field(gt=0, le=10**9)]
+Share = Annotated[float, Strict(), Field(gt=0, lt=1)]
+Epsilon = Annotated[float, Strict(), Field(ge=MIN_EPSILON, le=MAX_EPSILON)]
+Delta = Annotated[float, Strict(), Field(ge=MIN_DELTA, le=MAX_DELTA)]
+Memory = Annotated[str, Field(pattern=r"^[0-9]{1,15}(\.[0-9]{1,15})? ?(MB|GB|MiB|GiB)$"), AfterValidator(_enough)]
