@@ -1,39 +1,70 @@
 """What was spent, what is left and what plans would cost, in words for a terminal."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
+from datetime import date
 
-from density_assets.privacy.charges import Budget, Row, charged_events, population_name
+from density_assets.privacy.charges import Budget, Row, population_name, weekly_costs
+from density_assets.privacy.composition import NOTHING, Composition, compose
 from density_assets.privacy.events import Event
-from density_assets.privacy.planning import cost_of, epsilon_that_fits, releases_that_fit
+from density_assets.privacy.periods import WEEK, Period, Weeks, calendar_year, periods_with, rolling_years, worst
+from density_assets.privacy.planning import AHEAD, epsilon_that_fits, weeks_that_fit
 from density_assets.schemes import SCHEMES
 from density_assets.settings import Settings
 
 
-def budget_report(settings: Settings, rows: list[Row], year: str, weeks: int) -> str:
-    """The year of a population: spent, left, the next release, and `weeks` more like it."""
-    return "\n".join(_lines(settings, rows, year, weeks))
+def budget_report(settings: Settings, budget: Budget, rows: Sequence[Row], week: date, planned: int) -> str:
+    """A population's budget: spent, left, the next release, and `planned` weeks in a row like it.
 
-
-def _lines(settings: Settings, rows: list[Row], year: str, weeks: int) -> Iterator[str]:
-    population, budget = population_name(settings), Budget.of(settings)
-    before, release = charged_events(rows, population, year), release_events(settings)
-    spent, after = (cost_of(before, release, n, budget.delta) for n in (0, 1))
-    released = sorted({row.charge.week for row in rows if row.charge.population == population})
-    yield f"{population}, {year}: budget epsilon {budget.epsilon:g} at delta {budget.delta:g}"
-    yield f"  spent            {spent:.3f} for {sum(week.startswith(year) for week in released)} weeks"
-    yield f"  left             {budget.epsilon - spent:.3f}"
-    verdict = "fits" if after <= budget.epsilon else "would be refused"
+    week: its calendar year is shown; plans begin with it, or after the last week that was charged.
+    """
+    population = population_name(settings)
+    weeks = weekly_costs(rows, population)
+    charges = [row.charge for row in rows if row.charge.population == population]
+    releases = {(charge.city, charge.week, charge.revision) for charge in charges}
+    following = max([week, *(charged + WEEK for charged in weeks)])
     promise = f"epsilon {settings.privacy.epsilon:g}, delta {settings.privacy.delta:g}"
-    yield f"  one more release at {promise}: {after:.3f} in all, {verdict}"
-    yield f"  {weeks} more of them: {cost_of(before, release, weeks, budget.delta):.3f} in all"
-    fit = releases_that_fit(before, release, budget.epsilon, budget.delta)
-    yield f"  {fit} more of them fit"
+    lines = [
+        f"{population}: any 52 consecutive weeks and any calendar year may cost epsilon {budget.epsilon:g} at delta "
+        f"{budget.delta:g}",
+        *_spent(weeks, len(releases), calendar_year(week), budget),
+        f"to come, from the week of {following} on, one release a week at {promise}",
+        *_to_come(settings, weeks, following, planned, budget),
+    ]
+    return "\n".join(lines)
+
+
+def _spent(weeks: Weeks, releases: int, year: Period, budget: Budget) -> Iterator[str]:
+    of_year = f"{sum(map(year.holds, weeks))} weeks"
+    yield f"  charged so far       {len(weeks)} weeks in {releases} releases"
+    if weeks:
+        rolling = worst(rolling_years(min(weeks), max(weeks)), weeks, budget.delta)
+        yield f"  costliest 52 weeks   {_of_budget(rolling.cost(weeks), budget)}: {rolling.first} to {rolling.last}"
+    yield f"  {year.name}   {_of_budget(year.cost(weeks), budget)}: {of_year}"
+    yield f"  all weeks together   {sum(weeks.values(), NOTHING).epsilon(budget.delta):.3f}"
+
+
+def _to_come(settings: Settings, weeks: Weeks, first: date, planned: int, budget: Budget) -> Iterator[str]:
+    release = compose(release_events(settings))
+    after = {**weeks, first: release}
+    period = worst(periods_with(first), after, budget.delta)
+    makes = period.cost(after).epsilon(budget.delta)
+    verdict = "fits" if makes <= budget.epsilon else "would be refused"
+    yield f"  the next one         {release.epsilon(budget.delta):.3f} alone, {makes:.3f} in the {period}: {verdict}"
+    fit = weeks_that_fit(weeks, release, first, budget.epsilon, budget.delta)
+    yield f"  weeks that fit       {fit if fit < AHEAD else 'any number: what is spent expires as fast'}"
     each = epsilon_that_fits(
-        lambda epsilon: release_events(settings, epsilon), before, weeks, budget.epsilon, budget.delta
+        lambda epsilon: release_events(settings, epsilon),
+        lambda one: weeks_that_fit(weeks, one, first, budget.epsilon, budget.delta, planned) == planned,
+        budget.epsilon,
     )
-    yield f"  {weeks} more fit at epsilon {each:.3f} each"
-    whole = [event for row in rows if row.charge.population == population for event in row.charge.events]
-    yield f"all years together: {cost_of(whole, [], 0, budget.delta):.3f} for {len(released)} weeks"
+    said = math.floor(1_000 * each) / 1_000  # rounded down, so that what is said fits
+    yield f"  {planned} weeks in a row fit at " + (f"epsilon {said:.3f} each" if each else "no epsilon")
+
+
+def _of_budget(cost: Composition, budget: Budget) -> str:
+    spent = cost.epsilon(budget.delta)
+    return f"{spent:.3f}, {budget.epsilon - spent:.3f} left"
 
 
 def release_events(settings: Settings, epsilon: float | None = None) -> list[Event]:

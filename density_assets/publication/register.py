@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.charges import Row
 from density_assets.privacy.release import Identity
 from density_assets.publication.files import digests
-from density_assets.publication.verification import verify_release
+from density_assets.publication.verification import outcome
 
 Finding = tuple[bool, str]
 
@@ -28,6 +29,7 @@ class Entry(Identity):
     statement: the file, if there is one, and `digest` its SHA-256.
     files: digests of the released files, by name, as stated.
     findings: what verification found.
+    asked: who asked for it and why; empty for releases of version 1.
     """
 
     at: str
@@ -39,6 +41,7 @@ class Entry(Identity):
     digest: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
+    asked: str = ""
 
     @property
     def verified(self) -> bool | None:
@@ -46,19 +49,19 @@ class Entry(Identity):
         return all(holds for holds, _ in self.findings) if self.statement else None
 
 
-def register(rows: Sequence[Row], population: str, home: Path, city: str) -> list[Entry]:
+def register(accounts: Accounts, population: str, home: Path, city: str) -> list[Entry]:
     """The releases of a population by week, city and revision.
 
-    rows: the whole ledger.
+    accounts: the whole ledger.
     home: the folder under which each city keeps its releases.
     city: a city whose statements are looked at even if the ledger does not know it.
     """
-    charges = {row.hash: row for row in rows if row.charge.population == population}
-    others = {row.hash for row in rows} - charges.keys()
+    charges = {row.hash: row for row in accounts.rows if row.charge.population == population}
+    others = {row.hash for row in accounts.rows} - charges.keys()
     entries = []
     for name in sorted({city, *(row.charge.city for row in charges.values())}):
         for file in sorted((home / name / "release").glob("privacy_statement_*.json")):
-            release = _stated(file, population, name, charges)
+            release = _stated(file, population, name, accounts)
             if not others.intersection(release.charges.values()):
                 entries.append(release)
     named = {charge for release in entries for charge in release.charges.values()}
@@ -66,12 +69,13 @@ def register(rows: Sequence[Row], population: str, home: Path, city: str) -> lis
     return sorted(entries, key=lambda release: (release.week, release.city, release.revision, release.at))
 
 
-def _stated(file: Path, population: str, city: str, ledger: Mapping[str, Row]) -> Entry:
+def _stated(file: Path, population: str, city: str, accounts: Accounts) -> Entry:
     """A statement and what comes of checking it; one that cannot be read is a finding, not an error."""
-    digest = digests([file])[file.name]
+    digest, ledger = digests([file])[file.name], accounts.by_hash
     try:
         said = json.loads(file.read_text(encoding="utf-8"))
         charges = {charge["door"]: charge["hash"] for charge in said["charges"]}
+        paid = [ledger[charge] for charge in charges.values() if charge in ledger]
         return Entry(
             population=population,
             city=said["city"],
@@ -81,13 +85,14 @@ def _stated(file: Path, population: str, city: str, ledger: Mapping[str, Row]) -
             delta=float(said["delta"]),
             at=min((charge["at"] for charge in said["charges"]), default=""),
             charges=charges,
-            drawn=any(ledger[charge].drawn for charge in charges.values() if charge in ledger),
+            drawn=any(row.drawn for row in paid),
             scheme=said["scheme"],
             calibration=said["calibration"],
             statement=file,
             digest=digest,
             files=dict(said["files"]),
-            findings=(*verify_release(file), *_in_ledger(said, ledger)),
+            findings=(*_verified(file, said, accounts), *_in_ledger(said, ledger)),
+            asked=_asked(paid),
         )
     except (ValueError, KeyError, TypeError, AttributeError, OSError) as problem:
         finding = (False, f"the statement cannot be read: {type(problem).__name__}")
@@ -98,12 +103,30 @@ def _stated(file: Path, population: str, city: str, ledger: Mapping[str, Row]) -
         )
 
 
+def _verified(file: Path, said: Mapping[str, Any], accounts: Accounts) -> Iterator[Finding]:
+    """What an outsider would find who knows the key; here the ledger says which it was."""
+    signed = accounts.publications(said["city"], said["week"], said["revision"])
+    if not signed:
+        yield from outcome(file).findings
+        return
+    manifest = file.with_name(file.name.replace("privacy_statement_", "manifest_"))
+    yield from outcome(manifest if manifest.exists() else file, signed[-1].body["key"]).findings
+    found = digests([manifest])[manifest.name] if manifest.exists() else ""
+    yield found == signed[-1].body["manifest"], "what is signed is what the ledger says was published last"
+
+
 def _in_ledger(said: Mapping[str, Any], ledger: Mapping[str, Row]) -> Iterator[Finding]:
     """A chain copied beside a statement proves little alone: its charges must stand in the ledger of today."""
     for charge in said["charges"]:
         row = ledger.get(charge["hash"])
         same = row is not None and row.drawn and row.charge.measurement == charge["measurement"]
         yield same, f"the charge of {charge['door']} stands in the ledger of today, drawn"
+
+
+def _asked(rows: Sequence[Row]) -> str:
+    """Who asked for a release and why, in words."""
+    named = [row for row in rows if row.by]
+    return f"{named[-1].by} ({named[-1].how}): {named[-1].reason}" if named else ""
 
 
 def _unstated(rows: Sequence[Row]) -> Iterator[Entry]:
@@ -113,4 +136,6 @@ def _unstated(rows: Sequence[Row]) -> Iterator[Entry]:
     for which, group in groups.items():
         charges = {f"{row.charge.door} (row {row.row})": row.hash for row in group}
         drawn = any(row.drawn for row in group)
-        yield Entry(**which.identity(), at=min(row.at for row in group), charges=charges, drawn=drawn)
+        yield Entry(
+            **which.identity(), at=min(row.at for row in group), charges=charges, drawn=drawn, asked=_asked(group)
+        )

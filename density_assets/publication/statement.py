@@ -1,18 +1,23 @@
-"""The privacy statement of a release: what is promised, how it was paid, and nothing computed from the truth."""
+"""The privacy statement of a release: what is promised, how it was paid, and nothing computed from the truth.
+
+It says everything as of the charge of the release, and what drew it as of the draw: made again, in a year and by other
+versions, it has the same bytes.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
-from platform import python_version
 from typing import Any
 
 from density_assets.privacy.accounting import spent
-from density_assets.privacy.charges import Budget, Row
-from density_assets.privacy.events import Event
-from density_assets.privacy.planning import cost_of
+from density_assets.privacy.accounts import Accounts
+from density_assets.privacy.charges import Budget, Row, charged_events
+from density_assets.privacy.composition import compose
+from density_assets.privacy.periods import monday_of
+from density_assets.privacy.promise import explain_release
 from density_assets.privacy.release import Release
+from density_assets.publication.software import software
 
-PACKAGES = ("density-assets", "dagster", "opendp", "dp-accounting", "duckdb", "numpy", "scipy", "polars")
+FORMAT = "density statement 2"
 UNIT = (
     "one subscriber identifier's whole week: adding or removing all records of one identifier. "
     "A person with m identifiers has m-fold sensitivity."
@@ -25,51 +30,89 @@ class Facts:
 
     people: how many live in the city, a public figure; none if it was not stated.
     charges: what the ledger holds for the release, one row per door.
-    spent: everything the population's year was charged so far.
-    ledger_file, ledger_head: the chain beside the statement, and the hash it ends with.
-    files: digests of the published files, by name.
+    end: the entry of the ledger that the chain beside the statement ends with.
+    files: digests of the published files, by name; the chain's is among them.
     """
 
     release: Release
     timezone: str
     people: int | None
+    accounts: Accounts
     charges: Sequence[Row]
-    spent: Sequence[Event]
+    end: int
     ledger_file: str
-    ledger_head: str
     budget: Budget
     files: dict[str, str]
+
+    @property
+    def before(self) -> list[Row]:
+        """Every charge up to the last of this release."""
+        last = max(row.row for row in self.charges)
+        return [row for row in self.accounts.rows if row.row <= last]
 
 
 def statement(facts: Facts) -> dict[str, Any]:
     """The statement as data; the order of its keys is part of published bytes."""
-    release, budget = facts.release, facts.budget
+    release, accounts = facts.release, facts.accounts
     bound = spent([event for row in facts.charges for event in row.charge.events], release.delta)
     return {
+        "format": FORMAT,
         "city": release.city,
         "week": release.week,
         "timezone": facts.timezone,
         "revision": release.revision,
+        "population": release.population,
         "unit": UNIT,
         "epsilon": release.epsilon,
         "delta": release.delta,
         "accounted": {"epsilon": bound.epsilon, "delta": bound.delta, "accountant": bound.accountant},
         "scheme": release.scheme,
         "calibration": release.calibration,
+        "version": release.version,
+        "geography": release.geography,
         "parameters": dict(release.parameters),
         "doors": sorted(release.doors),
         "charges": [row.public_record() for row in facts.charges],
-        "ledger": {"file": facts.ledger_file, "head": facts.ledger_head},
-        "cumulative": {
-            "year": release.year,
-            "epsilon": cost_of(facts.spent, [], 0, budget.delta),
-            "budget_epsilon": budget.epsilon,
-            "delta": budget.delta,
-            "accountant": "RDP",
+        "ledger": {
+            "file": facts.ledger_file,
+            "identity": accounts.identity,
+            "head": accounts.entries[facts.end - 1].hash,
+            "row": facts.end,
         },
+        "budget": _budgets(facts),
+        "policy": _policy(facts),
+        "cumulative": _cumulative(facts),
         "warnings": warnings(release.delta, facts.people),
-        "software": {"python": python_version(), **{name: version(name) for name in PACKAGES}},
+        "software": dict(facts.charges[-1].software or software()),
         "files": facts.files,
+    }
+
+
+def _budgets(facts: Facts) -> list[dict[str, Any]]:
+    """Every budget the population was given up to here: who raised one, and why, is said from then on."""
+    names = ("epsilon", "delta", "by", "reason")
+    given = facts.accounts.budgets(facts.release.population, upto=facts.end)
+    return [{"at": entry.at, **{name: entry.body[name] for name in names}} for entry in given]
+
+
+def _policy(facts: Facts) -> str | None:
+    """Digest of the policy that was in force; none if there was none."""
+    recorded = [str(entry.body["sha256"]) for entry in facts.accounts.of("policy") if entry.row <= facts.end]
+    return recorded[-1] if recorded else None
+
+
+def _cumulative(facts: Facts) -> dict[str, Any]:
+    """What the population's year had cost after this release, and what its weeks mean for a person."""
+    release, budgets = facts.release, facts.accounts.budgets(facts.release.population, upto=facts.end)
+    budget = Budget(budgets[-1].body["epsilon"], budgets[-1].body["delta"]) if budgets else facts.budget
+    bound = compose(charged_events(facts.before, release.population, release.year)).bound(budget.delta)
+    return {
+        "year": release.year,
+        "epsilon": bound.epsilon,
+        "budget_epsilon": budget.epsilon,
+        "delta": budget.delta,
+        "accountant": bound.accountant,
+        "for_a_person": explain_release(facts.before, release.population, monday_of(release.week), budget.delta),
     }
 
 
@@ -86,19 +129,22 @@ def as_markdown(said: Mapping[str, Any]) -> str:
     """The statement for people."""
     charges = [event | {"door": charge["door"]} for charge in said["charges"] for event in charge["events"]]
     rows = "\n".join(f"| {event['door']} | {event['query']} | {event['kind']} | {_scale(event)} |" for event in charges)
-    paid = "\n".join(f"- {charge['door']}: `{charge['hash']}`" for charge in said["charges"])
+    paid = "\n".join(f"- {charge['door']}: `{charge['hash']}`{_asked(charge)}" for charge in said["charges"])
     versions = ", ".join(f"{name} {number}" for name, number in said["software"].items())
     notes = "".join(f"- {warning}\n" for warning in said["warnings"])
-    year = said["cumulative"]
     promise = f"({said['epsilon']:g}, {said['delta']:g})"
     accounted = f"epsilon {said['accounted']['epsilon']:.4f} at delta {said['delta']:g}"
-    together = f"epsilon {year['epsilon']:.3f} of {year['budget_epsilon']:g} at delta {year['delta']:g}"
+    manifest = said["ledger"]["file"].replace("ledger_", "manifest_")
     return f"""# Privacy statement: {said["city"]}, week of {said["week"]}
 
 The counts of this release are {promise}-differentially private. The unit is {said["unit"]}
 
 What anybody can learn about a person from this release they could have learned almost as well had that person's
 week never been recorded. Accounted for: {accounted} ({said["accounted"]["accountant"]}).
+
+## What it means for a person
+
+{_for_a_person(said["cumulative"])}
 
 ## How it was drawn
 
@@ -112,11 +158,45 @@ Scheme `{said["scheme"]}`, {said["calibration"]} calibration, revision {said["re
 
 {paid}
 
-All releases of {year["year"]} so far cost this population {together} together, added up by Rényi divergence.
+{_budget_text(said)}
 
 {notes}
+Ledger `{said["ledger"]["identity"]}`, entry {said["ledger"]["row"]}. The signed `{manifest}` covers this text:
+check it with `verify.py` and the fingerprint of the key, got from elsewhere.
+
 Software: {versions}.
 """
+
+
+def _for_a_person(cumulative: Mapping[str, Any]) -> str:
+    """Week, rolling year and lifetime, each with its own unit."""
+    bounds, delta = cumulative["for_a_person"], "1e-07"
+    lines = ["| unit | epsilon at 1e-7 | rho | best attacker's AUC |", "|---|--:|--:|--:|"]
+    for period in ("week", "rolling_year", "lifetime"):
+        lines += [
+            f"| {bound['unit']} | {bound['epsilon'][delta]:g} | {bound['rho']:g} | {bound['attacker_auc']:g} |"
+            for bound in bounds[period]
+        ]
+    words = bounds["rolling_year"][0]["in_words"]
+    return "\n".join(
+        [*lines, "", f"Over the 52 weeks from {bounds['from']} to {bounds['to']}, which cost most: {words}"]
+    )
+
+
+def _budget_text(said: Mapping[str, Any]) -> str:
+    """What the year has cost and which budgets were given, in words."""
+    year = said["cumulative"]
+    spent = f"epsilon {year['epsilon']:.3f} of {year['budget_epsilon']:g} at delta {year['delta']:g}"
+    given = [
+        f"- {budget['at']}: ({budget['epsilon']:g}, {budget['delta']:g}), by {budget['by']}: {budget['reason']}"
+        for budget in said["budget"]
+    ]
+    raised = ["", "Budgets given so far:", "", *given] if len(given) > 1 else []
+    return "\n".join([f"All releases of {year['year']} so far cost this population {spent} together.", *raised])
+
+
+def _asked(charge: Mapping[str, Any]) -> str:
+    return f", asked for by {charge['by']} ({charge['how']}): {charge['reason']}" if "by" in charge else ""
 
 
 def _scale(event: Mapping[str, Any]) -> str:

@@ -7,11 +7,14 @@ templates/audit.html and audit.css, and the rest is shared with the page of a re
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from density_assets.publication.attack_tests import AttackTest
+from density_assets.publication.decided import Change, Decision
+from density_assets.publication.hazards import HAZARDS
 from density_assets.publication.pages.lineage import Node, lineage
 from density_assets.publication.pages.spending_chart import spending_chart
 from density_assets.publication.pages.templates import render
@@ -19,6 +22,11 @@ from density_assets.publication.register import Entry
 from density_assets.publication.spending import Spending
 
 WITHHELD = "withheld"
+PERIODS = {
+    "week": "the newest week",
+    "rolling_year": "the 52 weeks with it that cost most",
+    "lifetime": "all weeks so far",
+}
 OUTCOMES = {"passed": "good", "failed": "bad", "warned": "warn", "not run": "none", WITHHELD: "none"}
 
 
@@ -39,8 +47,12 @@ class AuditData:
 
     folder: where the page will lie; links are relative to it.
     ledger_problem: why the ledger cannot be trusted; none if it is whole.
+    fingerprint: of the key that releases are signed with; empty where the ledger has none.
     years: what each calendar year has cost, at `budget_delta`.
     software: name and version of what the results depend on; mechanisms: scheme and version.
+    for_a_person: what the charges mean for somebody, by period and number of identifiers.
+    decisions, changes: what people decided, and what is otherwise from one release to the next.
+    policy: the text of the policy in force; empty if there is none.
     """
 
     city: str
@@ -51,6 +63,7 @@ class AuditData:
     charges: int
     ledger_head: str
     ledger_problem: str | None
+    fingerprint: str
     years: Sequence[Spending]
     budget_epsilon: float
     budget_delta: float
@@ -59,6 +72,10 @@ class AuditData:
     attack_tests: Sequence[AttackTest]
     software: Mapping[str, str]
     mechanisms: Mapping[str, str]
+    for_a_person: Mapping[str, Any] = field(default_factory=dict)
+    decisions: Sequence[Decision] = ()
+    changes: Sequence[Change] = ()
+    policy: str = ""
 
     @property
     def problems(self) -> int:
@@ -96,6 +113,8 @@ def audit_html(data: AuditData) -> str:
         budget_delta=f"{data.budget_delta:g}",
         lineage=lineage(data.nodes),
         outcomes=OUTCOMES,
+        hazards=HAZARDS,
+        periods=PERIODS,
     )
 
 
@@ -114,6 +133,10 @@ def facts(data: AuditData) -> dict[str, str]:
     spent = {
         f"epsilon of {year.year}, of {data.budget_epsilon:g}": f"{year.epsilon[-1]:.3f}" for year in data.years[-2:]
     }
+    if data.years:
+        costliest = max(epsilon for year in data.years for epsilon in year.rolling)
+        spent[f"epsilon of the costliest 52 weeks, of {data.budget_epsilon:g}"] = f"{costliest:.3f}"
+        spent["epsilon of all weeks together"] = f"{data.years[-1].lifetime[-1]:.3f}"
     return {
         "releases": f"{len(stated)}",
         "of them verified": f"{sum(release.verified is True for release in stated)}",

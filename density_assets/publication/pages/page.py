@@ -30,6 +30,7 @@ class ReportData:
     counts, standard_errors: shape (cells, 168), hours of the week in local time.
     statement: Markdown; see `markdown_html` for what is made of it.
     downloads: label and the name of a file beside the page.
+    manifest, fingerprint: the signed list that covers this page, and of which key.
     """
 
     city: str
@@ -42,6 +43,8 @@ class ReportData:
     statement: str
     downloads: dict[str, str]
     notes: list[str]
+    manifest: str
+    fingerprint: str
 
     def __post_init__(self) -> None:
         """Refuse what would draw a wrong page without a word."""

@@ -85,10 +85,9 @@ def spending_svg(years: Sequence[Spending], budget: float) -> str:
 def spending_chart(spent: Spending, budget: float) -> Chart:
     """Epsilon after each week, as steps from January to December."""
     axes = Axes(int(spent.year), 1.15 * max(budget, *spent.epsilon))
-    weeks = f"{len(spent.weeks)} {'week' if len(spent.weeks) == 1 else 'weeks'}"
     return Chart(
         year=spent.year,
-        summary=f"epsilon {spent.epsilon[-1]:.3f} of {budget:g} after {weeks}",
+        summary=f"epsilon {spent.epsilon[-1]:.3f} of {budget:g} after {spent.count}",
         steps=_steps(spent, axes),
         months=[Mark(axes.x(date(axes.year, month, 1)), month_abbr[month]) for month in range(1, 13)],
         levels=_levels(axes),
