@@ -5,26 +5,40 @@ process. Stores are opened when they are first used, so that a city can be descr
 """
 
 import os
-from dataclasses import dataclass, field
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
 
+from density_assets.errors import BadInput
 from density_assets.geography.cells_and_towers import geography_hash
 from density_assets.geography.tables import cells_from, towers_from
+from density_assets.privacy.acts import Act
 from density_assets.privacy.charges import Budget, population_name
+from density_assets.privacy.drawn import drawn_release, settings_as_drawn
 from density_assets.privacy.noise import Noise, OpenDpNoise
 from density_assets.privacy.release import Release
 from density_assets.publication.files import Naming
-from density_assets.schemes import SCHEMES
+from density_assets.publication.manifest import fingerprint
+from density_assets.publication.software import software
+from density_assets.publication.verification import read_statement
+from density_assets.schemes import EARLIER, SCHEMES
 from density_assets.schemes.scheme import Plan, Scheme
 from density_assets.settings import Settings, load_settings
-from resources.ledger.ledger import Ledger
-from resources.measurements import Measurements
+from resources.anchors import AnchorFile, Place, TimeStamps, anchor, heads, places, signed_head
+from resources.ledger.ledger import Ledger, Order, today
+from resources.ledger.opening import open_by_itself
+from resources.ledger.witnesses import Named, Witnesses
+from resources.measurements import Measurements, found_under
+from resources.signing import Signer, make_key, open_key
 from resources.sql.engine import SqlEngine
-from resources.tables.stamps import stamp_values
+from resources.tables.files import private_files
+from resources.tables.stamps import difference, stamp_values
 from resources.tables.store import Store
 
+KEYS = "keys"  # folder of a home: readable by its owner only, and out of reach of steps that may be handed out
 SHAPING = frozenset({"improved", "split", "weight_l"})  # settings that shape the draws of every scheme
 
 
@@ -35,12 +49,14 @@ class City:
     home: the folder under which all cities of one ledger are kept.
     noise: where draws come from; releases of anything but OpenDP's are refused.
     sealed: whether steps that may be handed out run without a way to the confidential folders.
+    version: of its scheme, where a week was drawn by an earlier one.
     """
 
     settings: Settings
     home: Path
     noise: Noise = field(default_factory=OpenDpNoise)
     sealed: bool = True
+    version: int | None = None
 
     @classmethod
     def here(cls) -> "City":
@@ -66,7 +82,15 @@ class City:
     @cached_property
     def scheme(self) -> Scheme:
         """How its noise is shaped."""
-        return SCHEMES[self.settings.scheme.name]
+        scheme = SCHEMES[self.settings.scheme.name]
+        if self.version in (None, scheme.version):
+            return scheme
+        if (scheme.name, self.version) not in EARLIER:
+            raise BadInput(
+                f"a week that was drawn by version {self.version} of {scheme.name} must be made again by it, which "
+                "this software does not have: use the one that drew it, or a newer one"
+            )
+        return EARLIER[scheme.name, self.version]
 
     @cached_property
     def plan(self) -> Plan:
@@ -91,10 +115,114 @@ class City:
     @cached_property
     def measurements(self) -> Measurements:
         """What its doors have drawn."""
-        return Measurements(self.store, self.ledger, self.noise, Budget.of(self.settings))
+        return Measurements(self.store, self.ledger, self.noise, self._anchored)
+
+    def _anchored(self) -> Witnesses:
+        """What anchors outside the home say of its ledger."""
+        kept = [(head, place) for place in places(self.settings, self.home) for head in heads(place)]
+        return Witnesses(
+            hashes=tuple(Named(head.head, f"the anchor {_anchor_name(place)}") for head, place in kept),
+            ledgers=tuple(Named(head.ledger, f"the anchor {_anchor_name(place)}") for head, place in kept),
+        )
+
+    def anchor_head(self) -> int:
+        """Note the ledger's newest entry wherever the settings say; returns in how many places."""
+        accounts, chosen = self.ledger.accounts(), places(self.settings, self.home)
+        if accounts.opened and chosen:
+            signer = self.signer(accounts.key)
+            head = signed_head(signer, accounts.identity, len(accounts.entries), accounts.head, today())
+            for place in chosen:
+                anchor(head, place)
+        return len(chosen)
+
+    def signer(self, public: str) -> Signer:
+        """Who signs with a key: that of the settings, or one that is kept in the home."""
+        given = self.settings.signing.key
+        signer = open_key(self._key_place(given)) if given else open_key(self._key_file(public))
+        if signer.public.hex() != public:
+            raise BadInput(
+                f"releases must be signed with the key that the ledger names ({fingerprint(public)[:16]}…), but "
+                f"signing.key is another ({signer.fingerprint[:16]}…): give that one, or change the key: "
+                "`density ledger key`"
+            )
+        return signer
+
+    def old_signer(self, public: str) -> Signer | None:
+        """Who signs with a key of the home; none if it is not kept there."""
+        return open_key(self._key_file(public)) if self._key_file(public).exists() else None
+
+    def new_key(self) -> str:
+        """The public half of a key to sign with from now on: that of the settings, or a new one of the home."""
+        if given := self.settings.signing.key:
+            return open_key(self._key_place(given)).public.hex()
+        folder = self.home / KEYS
+        with private_files():
+            folder.mkdir(parents=True, exist_ok=True)
+        made = folder / f"new-{secrets.token_hex(8)}.pem"
+        public = make_key(made).public.hex()
+        made.rename(self._key_file(public))
+        return public
+
+    def _key_file(self, public: str) -> Path:
+        return self.home / KEYS / f"{fingerprint(public)[:16]}.pem"
+
+    def _key_place(self, given: str) -> Path | str:
+        return given if given.startswith("agent:") else self.settings.path(given)
+
+    def open_ledger(self, say: Callable[[str], None]) -> None:
+        """Make sure that its people can be charged: the ledger of simulated ones opens by itself, and this says so."""
+        if self.synthetic and not self.ledger.accounts().opened:
+            open_by_itself(self.ledger, self.population, self.new_key(), found_under(self.home))
+            say(f"opened a ledger for simulated people: {self.ledger.file}; back it up")
+        self.ledger.refuse_unready(self.population)
+
+    def order(self, release: Release, act: Act | None) -> Order:
+        """What a release is charged under: who asks, and the budget of the settings."""
+        privacy = self.settings.privacy
+        return Order(
+            act=act,
+            budget=Budget.of(self.settings),
+            stated=bool({"budget_epsilon", "budget_delta"} & privacy.model_fields_set),
+            release=release.record(),
+            software=software(),
+        )
 
     def release(self, week: date) -> Release:
-        """The release of a week: everything that decides what it draws, under today's settings and geography."""
+        """The release of a week: what it was drawn for, or what today's settings and geography would draw."""
+        return self._drawn(week) or self._asked(week)
+
+    def unused_settings(self, week: date) -> str:
+        """Which of today's settings a drawn week does without, in words; empty if none."""
+        drawn = self._drawn(week)
+        return difference(_decided(drawn), _decided(self._asked(week))) if drawn else ""
+
+    def as_drawn(self, week: date) -> "City":
+        """The city as it was when a week was drawn; itself if that makes no difference."""
+        drawn = self._drawn(week)
+        if drawn is None:
+            return self
+        settings, version = settings_as_drawn(self.settings, drawn), drawn.version
+        if settings is self.settings and version == self.scheme.version:
+            return self
+        return replace(self, settings=settings, version=version)
+
+    def _drawn(self, week: date) -> Release | None:
+        """What a week was drawn for; none before."""
+        key = (week, self.ledger.written(), self.store.written("cells", "towers"))
+        if key not in self._drawn_before:
+            revision = self.settings.revision_of(str(week))
+            stated = read_statement(self.files(week).file("privacy_statement", "json"))
+            rows = self.ledger.accounts().charges_of(self.population, self.name, str(week), revision)
+            self._drawn_before[key] = drawn_release(rows, stated, self.geography())
+        return self._drawn_before[key]
+
+    @cached_property
+    def _drawn_before(self) -> dict[tuple[date, tuple[int, ...], tuple[int, ...]], Release | None]:
+        """What was looked up, by week and by when ledger and geography were written."""
+        return {}
+
+    def _asked(self, week: date) -> Release:
+        """The release under today's settings and geography."""
         key = (week, self.store.written("cells", "towers"))
         if key not in self._releases:
             self._releases[key] = self._release(str(week))
@@ -105,9 +233,15 @@ class City:
         """Those made before, by week and by when the geography they hash was written."""
         return {}
 
+    def geography(self) -> str:
+        """Of the public cells and towers; empty before they are made."""
+        if not all(self.store.written("cells", "towers")):
+            return ""
+        cells, towers = (self.store.read_public(table) for table in ("cells", "towers"))
+        return geography_hash(cells_from(cells), towers_from(towers))
+
     def _release(self, week: str) -> Release:
         settings, scheme = self.settings, self.scheme
-        cells, towers = (self.store.read_public(table) for table in ("cells", "towers"))
         simulated = {"users", "seed"} if self.synthetic else set()
         return Release(
             population=self.population,
@@ -116,7 +250,7 @@ class City:
             revision=settings.revision_of(week),
             epsilon=settings.privacy.epsilon,
             delta=settings.privacy.delta,
-            geography=geography_hash(cells_from(cells), towers_from(towers)),
+            geography=self.geography(),
             scheme=scheme.name,
             calibration=settings.scheme.calibration,
             version=scheme.version,
@@ -131,6 +265,20 @@ class City:
     def files(self, week: date) -> Naming:
         """Where the published files of a week lie."""
         return Naming(self.store.release, str(week), self.settings.revision_of(str(week)))
+
+
+def _anchor_name(place: Place) -> str:
+    return (
+        place.url
+        if isinstance(place, TimeStamps)
+        else str(place.file if isinstance(place, AnchorFile) else place.folder)
+    )
+
+
+def _decided(release: Release) -> dict[str, object]:
+    """What a person decided of a release."""
+    said = {"epsilon": release.epsilon, "delta": release.delta, "scheme": release.scheme, "version": release.version}
+    return {**said, **release.parameters}
 
 
 def home_here() -> Path:

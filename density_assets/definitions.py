@@ -3,7 +3,7 @@
 import dagster as dg
 
 from density_assets.city import City
-from density_assets.graph import confidential, doors, evaluation, jobs, public, register, release
+from density_assets.graph import confidential, doors, evaluation, jobs, public, register, release, signing
 from density_assets.graph.assets import blueprints
 from density_assets.graph.automation import following, sensors, weekly_schedule
 from density_assets.graph.catalogue import Catalogue
@@ -16,7 +16,7 @@ from density_assets.publication.pages.lineage import Node
 from density_assets.records.confinement import named_files, refuse_kept
 from density_assets.research.studies import STUDIES
 
-BLUEPRINTS = blueprints(public, confidential, doors, release, register, evaluation)
+BLUEPRINTS = blueprints(public, confidential, doors, release, register, signing, evaluation)
 
 
 def build(city: City, *, by_force: bool = False) -> dg.Definitions:
@@ -26,13 +26,14 @@ def build(city: City, *, by_force: bool = False) -> dg.Definitions:
     """
     refuse_kept(named_files(city.settings), city.home)
     assets, known = graph(city)
-    weekly = jobs.weekly_release(weekly_partitions(city))
+    weeks = weekly_partitions(city)
+    weekly = jobs.weekly_release(weeks, real=not city.synthetic)
     secret = [blueprint.name for blueprint in BLUEPRINTS if blueprint.zone.secret]
-    forced = [jobs.purge_job(secret, force=True)] if by_force else []
+    purges = [jobs.purge_job(secret, force=force) for force in ([False, True] if by_force else [False])]
     return dg.Definitions(
         assets=following(assets),
         asset_checks=[check.build(known) for check in CHECKS],
-        jobs=[weekly, jobs.rebuild_release(weekly_partitions(city)), jobs.audit_job(), jobs.purge_job(secret), *forced],
+        jobs=[weekly, jobs.rebuild_release(weeks), jobs.evaluate_release(weeks), jobs.audit_job(), *purges],
         schedules=[weekly_schedule(city, weekly)],
         sensors=sensors(city, weekly),
         loggers={"console": console},

@@ -1,9 +1,9 @@
 """The typer app behind `density`, and what it does with errors.
 
-Every command returns its exit status: 0, or 1 for something that does not hold or did not succeed. Whatever a
-person can mend, a bad file or a mistyped option, is status 2 and a line on the terminal. Anything else is a
-fault of ours and shows Python's own traceback: typer's prettier one would print local variables, which may hold
-records.
+Every command returns its exit status: 0, or 1 for something that does not hold or did not succeed, or 3 for a release
+that nobody vouches for. Whatever a person can mend, a bad file or a mistyped option, is status 2 and a line on the
+terminal. Anything else is a fault of ours and shows Python's own traceback: typer's prettier one would print local
+variables, which may hold records.
 """
 
 import os
@@ -14,7 +14,7 @@ from pathlib import Path
 import typer
 from typer.exceptions import TyperException
 
-from density_assets.cli import books, looking, studies, weeks
+from density_assets.cli import books, keeping, looking, studies, weeks
 from density_assets.errors import BadInput
 
 app = typer.Typer(
@@ -24,8 +24,9 @@ app = typer.Typer(
 )
 
 _PANELS: dict[str, tuple[Callable[..., int], ...]] = {
-    "Weeks": (weeks.release, weeks.backfill, weeks.rebuild, weeks.purge),
-    "Budget and audit": (books.budget, books.ledger, books.verify, books.audit),
+    "Weeks": (weeks.release, weeks.backfill, weeks.rebuild, weeks.evaluate, weeks.purge),
+    "Budget and audit": (books.budget, books.verify, books.audit),
+    "Ledger": (keeping.ledger, keeping.policy, keeping.approve, keeping.sign),
     "Studies": (studies.study, studies.results),
     "Looking": (looking.check, looking.ui),
 }
@@ -52,6 +53,19 @@ def main() -> int:
         return 2
     except TyperException as problem:
         return _misused(problem)
+    except Exception as problem:
+        return _broken(problem)
+
+
+def _broken(problem: Exception) -> int:
+    """Say what a person can mend: a disk that is full or closed, too little memory; all else is a fault of ours."""
+    from resources.faults import FAULTS, fault
+
+    said = fault(problem, Path(os.environ["DENSITY_HOME"])) if isinstance(problem, FAULTS) else None
+    if said is None:
+        raise problem
+    print(f"error: {said}", file=sys.stderr)
+    return 2
 
 
 def _misused(problem: TyperException) -> int:

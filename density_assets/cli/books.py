@@ -1,12 +1,15 @@
 """The books: what releases have cost, and whether ledger, statements and files belong together."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from density_assets.cli.options import SettingsFile, Week, chosen_week
-from density_assets.errors import BadInput
+from density_assets.cli.keeping import plainly
+from density_assets.cli.options import By, Reason, SettingsFile, Week, chosen_week
+
+if TYPE_CHECKING:
+    from density_assets.city import City
 
 
 def budget(
@@ -16,54 +19,60 @@ def budget(
         float | None, typer.Option("--epsilon", help="Of the releases to plan; by default that of the settings.")
     ] = None,
     weeks: Annotated[int, typer.Option("--weeks", help="How many releases to plan.")] = 52,
+    give: Annotated[
+        float | None, typer.Option("--give", help="A new budget, as epsilon of a year; recorded with who and why.")
+    ] = None,
+    delta: Annotated[float | None, typer.Option("--delta", help="The delta of a new budget.")] = None,
+    by: By = None,
+    reason: Reason = None,
 ) -> int:
-    """Say what releases have cost, what is left, and what plans would cost."""
+    """Say what releases have cost, what is left, and what plans would cost; or give another budget."""
     from density_assets.city import City
+    from density_assets.privacy.charges import Budget
     from density_assets.publication.budget_report import budget_report
 
     city = City.here()
+    if give is not None:
+        _give(city, give, delta, by, reason)
     planned = city.settings if epsilon is None else city.settings.with_epsilon(epsilon)
-    print(budget_report(planned, city.ledger.rows(), str(chosen_week(week, city).year), weeks))
+    with plainly():
+        accounts = city.ledger.accounts(city.measurements.witnesses())
+    in_force = accounts.budget(city.population) or Budget.of(planned)
+    print(budget_report(planned, in_force, accounts.rows, chosen_week(week, city), weeks))
     return 0
 
 
-def ledger(
-    action: Annotated[Literal["verify", "backup", "restore"], typer.Argument(help="What to do.")],
-    file: Annotated[Path | None, typer.Argument(help="The copy, for backup and restore.")] = None,
-    settings: SettingsFile = None,
-) -> int:
-    """Verify, back up or restore the ledger."""
-    import sqlite3
+def _give(city: "City", epsilon: float, delta: float | None, by: str | None, reason: str | None) -> None:
+    from density_assets.privacy.acts import act_of, needed
+    from density_assets.privacy.charges import Budget
 
-    from density_assets.city import home_here
-    from resources.ledger.ledger import Ledger, LedgerError
-    from resources.measurements import witnesses
-
-    book, known = Ledger(home_here()), witnesses(home_here())
-    try:
-        if action == "backup":
-            book.backup(_needed(file, action))
-        elif action == "restore":
-            book.restore(_needed(file, action), known)
-        print(f"the ledger is whole: {book.verify(known)} charges, head {book.head()[:16]}")
-    except LedgerError as problem:
-        raise BadInput(str(problem)) from None
-    except sqlite3.Error as problem:
-        raise BadInput(f"the ledger and its copies must be SQLite files: {problem}") from None
-    return 0
+    before = city.ledger.accounts().budget(city.population) or Budget.of(city.settings)
+    budget = Budget.checked(epsilon, before.delta if delta is None else delta)
+    with plainly():
+        act = needed(act_of(by, reason), "a budget")
+        city.ledger.give_budget(city.population, budget, act, city.measurements.witnesses())
 
 
 def verify(
-    release: Annotated[Path, typer.Argument(help="Its privacy_statement_….json, or the folder that holds one.")],
+    release: Annotated[Path, typer.Argument(help="Its privacy_statement_….json or manifest_….json, or their folder.")],
+    key: Annotated[
+        str | None, typer.Option("--key", help="Fingerprint of the key that must have signed it, from elsewhere.")
+    ] = None,
+    second: Annotated[
+        str | None, typer.Option("--second", help="Fingerprint of the key of a second person who must have signed it.")
+    ] = None,
+    anchor: Annotated[
+        Path | None, typer.Option("--anchor", help="File with heads of its ledger that were kept elsewhere.")
+    ] = None,
     settings: SettingsFile = None,
 ) -> int:
-    """Check that the files, the statement and the ledger of a release belong together."""
-    from density_assets.publication.verification import verify_release
+    """Check that a release is whole and who signed it: 0 verified, 3 nobody vouches for it, 1 something is wrong."""
+    from density_assets.publication.verification import outcome
+    from density_assets.publication.verify import show
 
-    findings = list(verify_release(release))
-    for holds, finding in findings:
-        print(f"{'ok ' if holds else 'NOT'}  {finding}")
-    return 0 if all(holds for holds, _ in findings) else 1
+    result = outcome(release, key, second, anchor, around=True)
+    show(result)
+    return result.status
 
 
 def audit(settings: SettingsFile = None) -> int:
@@ -72,9 +81,3 @@ def audit(settings: SettingsFile = None) -> int:
     from density_assets.cli import runs
 
     return runs.audit(City.here())
-
-
-def _needed(file: Path | None, action: str) -> Path:
-    if file is None:
-        raise BadInput(f"{action} needs the file of the copy")
-    return file

@@ -3,13 +3,14 @@
 The report quotes counts of real records: it is for the terminal of those who may read them, and is not stored.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from pathlib import Path
 
 import duckdb
 
-from density_assets.calendar import week_clock
+from density_assets.calendar import WeekClock, week_clock
 from density_assets.geography.cells_and_towers import Cells, Towers
 from density_assets.geography.cover import minimum_cover
 from density_assets.geography.overlaps import overlaps
@@ -19,7 +20,11 @@ from density_assets.geography.voronoi import tower_cells
 from density_assets.records.confinement import named_files, refuse_kept
 from density_assets.records.event_files import is_complete, record_files
 from density_assets.settings import Settings
-from resources.sql.ingest import events
+from resources.sql.ingest import events, unquoted
+
+# Hours a century away are slips of the pen, and may have no name in our calendar.
+SPANS = """coalesce(rejection, 'usable') as reason, count(*),
+    min(hour) filter (where abs(hour) < 876600), max(hour) filter (where abs(hour) < 876600)"""
 
 
 def inspect(settings: Settings, week: date, home: Path) -> str:
@@ -47,9 +52,9 @@ def _geography(settings: Settings, cells: Cells, towers: Towers) -> Iterator[tup
 def _visits(settings: Settings, towers: Towers, week: date, home: Path) -> Iterator[tuple[str, str]]:
     city, clock = settings.city, week_clock(week, settings.city.zone)
     yield "week", f"{week}, {city.timezone}"
-    for hours, fate in ((clock.repeated, "happen twice, counted once"), (clock.missing, "do not happen")):
-        if hours:
-            yield "clocks", f"hours {', '.join(map(str, hours))} {fate}"
+    for slots, fate in ((clock.repeated, "happen twice, counted once"), (clock.missing, "do not happen")):
+        if slots:
+            yield "clocks", f"hours {', '.join(map(str, slots))} {fate}"
     if city.visits is None:
         yield "visits", f"simulated, {city.simulated_users:,} users"
         return
@@ -59,14 +64,21 @@ def _visits(settings: Settings, towers: Towers, week: date, home: Path) -> Itera
         "complete" if is_complete(city.visits, week, settings.folder) else "no _SUCCESS: not known to be complete"
     )
     yield "files", f"{len(files):,}, {sum(file.stat().st_size for file in files) / 1e6:,.1f} MB, {complete}"
-    with duckdb.connect() as connection:
-        found = events(connection, antennas_table(towers), clock, files, city)
-        reasons = found.aggregate("coalesce(rejection, 'usable') as reason, count(*) as n").order("reason").fetchall()
-        first, last = found.aggregate("min(hour), max(hour)").fetchall()[0]
-    yield "records", f"{sum(n for _, n in reasons):,}"
-    yield from (("", f"{n:,} {reason}") for reason, n in reasons)
-    if first is not None:
-        yield "span", " to ".join(f"{_wall_clock(clock.monday, h):%Y-%m-%d %H}h" for h in (first, last))
+    reasons, hours = _events(settings, towers, clock, files)
+    yield "records", f"{sum(reasons.values()):,}"
+    yield from (("", f"{n:,} {reason}") for reason, n in sorted(reasons.items()))
+    if hours:
+        yield "span", " to ".join(f"{_wall_clock(clock.monday, h):%Y-%m-%d %H}h" for h in (min(hours), max(hours)))
+
+
+def _events(settings: Settings, towers: Towers, clock: WeekClock, files: list[Path]) -> tuple[Counter[str], list[int]]:
+    """How many records there are, usable or by the reason that they are not, and the hours they lie between."""
+    reasons: Counter[str] = Counter()
+    with duckdb.connect() as connection, unquoted(settings.folder):
+        found = events(connection, antennas_table(towers), clock, files, settings.city, reasons)
+        rows = found.aggregate(SPANS, "reason").fetchall()
+    reasons.update({reason: n for reason, n, *_ in rows})
+    return reasons, [hour for *_, first, last in rows for hour in (first, last) if hour is not None]
 
 
 def _wall_clock(monday: int, hour: int) -> datetime:

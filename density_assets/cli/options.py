@@ -24,6 +24,9 @@ SettingsFile = Annotated[
 ]
 Week = Annotated[str | None, typer.Option("--week", help="The Monday of the week; by default the city's first.")]
 
+By = Annotated[str | None, typer.Option("--by", help="Your name or role; recorded and published. Or DENSITY_BY.")]
+Reason = Annotated[str | None, typer.Option("--reason", help="Why; recorded and published. Or DENSITY_REASON.")]
+
 
 def chosen_week(week: str | None, city: "City") -> date:
     """The week that --week names, by default the city's first."""

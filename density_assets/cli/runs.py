@@ -10,31 +10,45 @@ from density_assets.city import City
 from density_assets.cli.options import chosen_week
 from density_assets.definitions import build
 from density_assets.errors import BadInput
-from density_assets.graph.jobs import AUDIT, ON_THE_TERMINAL, PURGE, PURGE_BY_FORCE, REBUILD, WEEKLY
+from density_assets.graph.jobs import AUDIT, EVALUATE, ON_THE_TERMINAL, PURGE, PURGE_BY_FORCE, REBUILD, WEEKLY
 from density_assets.graph.terminal import Ended, execute, is_week
+from density_assets.privacy.acts import Act
 from density_assets.publication.files import AUDIT_PAGE
 
 
-def release_week(city: City, asked: str | None) -> int:
+def release_week(city: City, asked: str | None, act: Act | None) -> int:
     """Materialise one week end to end and say what was produced; the exit status of the command."""
     week = _known(city, chosen_week(asked, city))
-    if not _run_week(city, WEEKLY, week):
+    if not _run_week(city, WEEKLY, week, act):
         return 1
     print("\n".join(_produced(city, str(week))))
     return 0
 
 
-def backfill(city: City, first: str, last: str) -> int:
+def backfill(city: City, first: str, last: str, act: Act | None) -> int:
     """Release every week from one Monday to another; stops at the first that fails and says how to go on."""
-    return _one_by_one(city, WEEKLY, _weeks(city, first, last), "backfill")
+    return _one_by_one(city, WEEKLY, _weeks(city, first, last), "backfill", act)
 
 
-def rebuild(city: City, first: str | None, last: str | None) -> int:
+def rebuild(city: City, first: str | None, last: str | None, act: Act | None) -> int:
     """Make the tables and files of released weeks again from stored draws; without weeks, of all of them."""
     weeks = _weeks(city, first, last or first) if first else _released(city)
     if not weeks:
         raise BadInput(f"there must be a released week to rebuild, {city.store.release} holds none: release one first")
-    return _one_by_one(city, REBUILD, weeks, "rebuild")
+    return _one_by_one(city, REBUILD, weeks, "rebuild", act)
+
+
+def evaluate_week(city: City, asked: str) -> int:
+    """Compare one released week with the truth and say where the answer is; the exit status of the command."""
+    week = _known(city, parse_week(asked))
+    print(f"{city.name}, week of {week}", file=sys.stderr)
+    ended = _run(city, EVALUATE, partition_key=str(week))
+    if not ended.success:
+        return 1
+    shown = ended.shown["evaluation_metrics"]
+    print("\n".join(f"{name}: {shown[name]}" for name in ("mre", "pc", "emd", "details") if name in shown))
+    print("to choose settings by these numbers on real people voids the promise: choose on synthetic cities")
+    return 0
 
 
 def purge_week(city: City, asked: str, *, force: bool) -> int:
@@ -46,7 +60,7 @@ def purge_week(city: City, asked: str, *, force: bool) -> int:
 
 def audit(city: City) -> int:
     """Make the auditor's page anew from the ledger and the releases; fails if something does not belong together."""
-    if not city.ledger.file.exists():
+    if not city.ledger.accounts().exists:
         raise BadInput(f"there must be a ledger to audit, {city.home} has none: it is made by the first release")
     ended = _run(city, AUDIT)
     if not ended.success:
@@ -56,9 +70,9 @@ def audit(city: City) -> int:
     return 0 if page["problems"] == 0 else 1
 
 
-def _one_by_one(city: City, job: str, weeks: list[date], command: str) -> int:
+def _one_by_one(city: City, job: str, weeks: list[date], command: str, act: Act | None) -> int:
     done = 0
-    while done < len(weeks) and _run_week(city, job, weeks[done]):
+    while done < len(weeks) and _run_week(city, job, weeks[done], act):
         done += 1
     print(f"done: {', '.join(map(str, weeks[:done])) or 'none'}")
     if done == len(weeks):
@@ -69,13 +83,13 @@ def _one_by_one(city: City, job: str, weeks: list[date], command: str) -> int:
     return 1
 
 
-def _run_week(city: City, job: str, week: date) -> bool:
+def _run_week(city: City, job: str, week: date, act: Act | None) -> bool:
     print(f"{city.name}, week of {week}", file=sys.stderr)
-    return _run(city, job, partition_key=str(week)).success
+    return _run(city, job, act, partition_key=str(week)).success
 
 
-def _run(city: City, job: str, **options: Any) -> Ended:
-    return execute(city, build(city, by_force=job == PURGE_BY_FORCE), job, **options)
+def _run(city: City, job: str, act: Act | None = None, **options: Any) -> Ended:
+    return execute(city, build(city, by_force=job == PURGE_BY_FORCE), job, act, **options)
 
 
 def _weeks(city: City, first: str, last: str | None) -> list[date]:

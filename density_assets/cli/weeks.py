@@ -1,41 +1,63 @@
-"""Weeks: release one or several, make released ones again, erase what is confidential of one."""
+"""Weeks: release one or several, make released ones again, compare one with the truth, erase what is confidential."""
 
 from typing import Annotated
 
 import typer
 
-from density_assets.cli.options import SettingsFile, Week
+from density_assets.cli.options import By, Reason, SettingsFile, Week
+from density_assets.privacy.acts import act_of
 
 _FIRST = typer.Option("--from", help="The first Monday.")
 _LAST = typer.Option("--to", help="The last Monday.")
 
 
-def release(settings: SettingsFile = None, week: Week = None) -> int:
+def release(settings: SettingsFile = None, week: Week = None, by: By = None, reason: Reason = None) -> int:
     """Materialise one week, from records to everything derived from them."""
     from density_assets.city import City
     from density_assets.cli import runs
 
-    return runs.release_week(City.here(), week)
+    return runs.release_week(City.here(), week, act_of(by, reason))
 
 
-def backfill(first: Annotated[str, _FIRST], last: Annotated[str, _LAST], settings: SettingsFile = None) -> int:
+def backfill(
+    first: Annotated[str, _FIRST],
+    last: Annotated[str, _LAST],
+    settings: SettingsFile = None,
+    by: By = None,
+    reason: Reason = None,
+) -> int:
     """Release one week after another, until the first that is refused."""
     from density_assets.city import City
     from density_assets.cli import runs
 
-    return runs.backfill(City.here(), first, last)
+    return runs.backfill(City.here(), first, last, act_of(by, reason))
 
 
 def rebuild(
     settings: SettingsFile = None,
     first: Annotated[str | None, _FIRST] = None,
     last: Annotated[str | None, _LAST] = None,
+    by: By = None,
+    reason: Reason = None,
 ) -> int:
     """Make tables and files of released weeks again from stored draws, at no charge."""
     from density_assets.city import City
     from density_assets.cli import runs
 
-    return runs.rebuild(City.here(), first, last)
+    return runs.rebuild(City.here(), first, last, act_of(by, reason))
+
+
+def evaluate(
+    week: Annotated[str, typer.Option("--week", help="The Monday of the week.")], settings: SettingsFile = None
+) -> int:
+    """Compare a released week with the truth. Of real people the answer is confidential.
+
+    To choose a scheme, a cap or any other setting by it voids the promise: choose on synthetic cities.
+    """
+    from density_assets.city import City
+    from density_assets.cli import runs
+
+    return runs.evaluate_week(City.here(), week)
 
 
 def purge(

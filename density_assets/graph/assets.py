@@ -24,13 +24,18 @@ import polars as pl
 
 from density_assets.city import City
 from density_assets.graph import sealed
+from density_assets.graph.acting import act_of_run
+from density_assets.graph.called_off import called_off_where_published_stays
 from density_assets.graph.catalogue import Catalogue
 from density_assets.graph.columns import Columns, lineage, schema
 from density_assets.graph.given import Asked, gather
 from density_assets.graph.partitions import weekly_partitions
 from density_assets.graph.step import Made, Reader, Shelf, Step, step_for
+from density_assets.graph.withheld import unquoted_errors
 from density_assets.graph.zones import GROUPS, OWNERS, WRITER
+from density_assets.privacy.acts import Act
 from density_assets.privacy.zones import Zone
+from density_assets.publication.keeping import refuse_to_overwrite
 from resources.faults import in_clear_words
 from resources.sql.models import Model
 from resources.tables.content import column_types, fingerprint
@@ -62,6 +67,7 @@ class Blueprint:
     table: the name of its table.
     weekly: whether there is one table per week, or one for all.
     given: what the function gets besides step and tables, by its name in `given.py`.
+    after: done here once the function is done, with the city, for what a walled-off step cannot do.
     """
 
     name: str
@@ -76,6 +82,7 @@ class Blueprint:
     group: str
     op_tags: Mapping[str, str]
     given: Names
+    after: Callable[[City, Step, Act | None], None] | None = None
 
     @property
     def shelf(self) -> Shelf:
@@ -96,7 +103,12 @@ class Blueprint:
         """The asset of one city."""
 
         def run(context: Context, city: dg.ResourceParam[City]) -> dg.MaterializeResult[None]:
-            with in_clear_words(city.store.folder):
+            touches_people = not (self.zone.free or city.synthetic)
+            with (
+                called_off_where_published_stays(context),
+                unquoted_errors(when=touches_people),
+                in_clear_words(city.store.folder),
+            ):
                 return self._run(context, city, catalogue)
 
         return dg.asset(
@@ -116,11 +128,16 @@ class Blueprint:
 
     def _run(self, context: Context, city: City, catalogue: Catalogue) -> dg.MaterializeResult[None]:
         week = date.fromisoformat(context.partition_key) if self.weekly else None
+        city = self._as_drawn(city, week, context) if week else city
         inputs = {name: catalogue.shelves[name] for name in self.inputs(city)}
         step = step_for(self.name, self.zone, inputs, city, week, context)
+        if self.weekly and self.zone is Zone.RELEASE:
+            refuse_to_overwrite(step.files, step.release, city.geography())  # doors ask by themselves
         given = {name: step.read(name) for name in self.arguments}
         given |= gather(self.given, Asked(city, week, context.instance, catalogue))
         made, columns = self._made(step, given, city), self.columns(city)
+        if self.after:
+            self.after(city, step, act_of_run(context.run.tags, city.settings))
         if made.table is not None and made.table.columns != list(columns):
             raise ValueError(f"{self.name} must have the columns {list(columns)}, got {made.table.columns}")
         stored = self._stored(city, step.read, made.table)
@@ -134,6 +151,16 @@ class Blueprint:
             **self._shown(city, week, made.pictures, {"rows": stored.rows} | made.facts),
         }
         return dg.MaterializeResult(metadata=metadata, data_version=dg.DataVersion(version))
+
+    def _as_drawn(self, city: City, week: date, context: Context) -> City:
+        """The city as it was when the week was drawn; the doors say what of today's settings that leaves out."""
+        drawn = city.as_drawn(week)
+        if drawn is not city and self.zone is Zone.MECHANISM:
+            context.log.warning(
+                f"the week of {week} keeps what it was drawn under ({city.unused_settings(week)}): declare a revision "
+                "of it in [revisions] to draw it anew, which is charged"
+            )
+        return drawn
 
     def _made(self, step: Step, given: dict[str, Any], city: City) -> Made:
         """Do the work: steps that may touch records here, released ones behind a wall."""
@@ -185,6 +212,7 @@ def asset(
     group: str | None = None,
     op_tags: Mapping[str, str] | None = None,
     given: Names = (),
+    after: Callable[[City, Step, Act | None], None] | None = None,
 ) -> Callable[[Callable[..., Made]], Blueprint]:
     """Turn a function that returns `Made` into the blueprint of an asset; see there.
 
@@ -209,6 +237,7 @@ def asset(
             group=group or GROUPS[zone],
             op_tags=op_tags or {},
             given=given,
+            after=after,
         )
 
     return decorate

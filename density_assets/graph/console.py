@@ -6,6 +6,9 @@ import time
 
 import dagster as dg
 
+# What Dagster says of its own when steps are skipped, or when a check had nothing to look at.
+NOT_FOR_PEOPLE = ("Dependencies for step", "did not yield or return expected outputs")
+
 
 class _StepLines(logging.Handler):
     """One line when a step ends, its progress before that, and warnings and errors as they come."""
@@ -31,7 +34,7 @@ class _StepLines(logging.Handler):
                 say(f"  ! {outcome.asset_key.to_user_string()}: {outcome.check_name}: {outcome.description}\n")
         elif kind == "STEP_FAILURE":
             say(f"  ✗ {step}\n")
-        elif event is None and record.levelno >= logging.INFO and not message.startswith("Dependencies for step"):
+        elif event is None and record.levelno >= logging.INFO and not any(map(message.__contains__, NOT_FOR_PEOPLE)):
             say(f"  ! {message}\n" if record.levelno >= logging.WARNING else f"  … {message}")
 
 

@@ -20,10 +20,8 @@ from density_assets.graph.assets import asset
 from density_assets.graph.columns import CALENDAR, SETTINGS, Columns, column
 from density_assets.graph.step import Made, Reader, RecordStep
 from density_assets.privacy.noise import Noise
-from density_assets.privacy.release import Release
 from density_assets.privacy.zones import Zone
-from density_assets.publication.files import Naming
-from density_assets.publication.verification import stated_measurements
+from density_assets.publication.keeping import refuse_to_overwrite
 from density_assets.schemes.drawn_tables import series_table, totals_table
 from density_assets.schemes.scheme import SERIES, TOTALS, WHERE, Counts, Scheme, Values, alone, present
 from resources.measurements import Measurement
@@ -112,7 +110,8 @@ def _measured(step: RecordStep, door: str) -> Measurement:
     """The draw of a door: the stored one, or a new one that is paid for first."""
     city, release, reads = step.city, step.release, _reads(step.city, door)
     scheme = city.scheme
-    _refuse_to_overwrite(step.files, release)
+    refuse_to_overwrite(step.files, release, city.geography())
+    city.open_ledger(step.say)
     if step.rebuilding:
         return city.measurements.stored(release, door)
 
@@ -129,18 +128,8 @@ def _measured(step: RecordStep, door: str) -> Measurement:
             raise BadInput("clusters must be those of the places that are counted: materialise clusters again")
         return lambda noise: scheme.series(release.doors, counts, labels, noise)
 
-    return city.measurements.measure(release, door, fingerprint, prepare, step.say)
-
-
-def _refuse_to_overwrite(files: Naming, release: Release) -> None:
-    """Raise if this week and revision are published with other draws: their files would be lost."""
-    drawn = stated_measurements(files.file("privacy_statement", "json"))
-    if drawn and drawn != {release.key(door) for door in release.doors}:
-        raise BadInput(
-            f"revision {release.revision} of the week of {release.week} must keep the settings and geography it was "
-            f"published under, but they have changed: restore them, or declare revision {release.revision + 1} of this "
-            "week in [revisions], which is charged. Nothing was charged and nothing drawn"
-        )
+    order = city.order(release, step.act)
+    return city.measurements.measure(release, door, order, fingerprint, prepare, step.say)
 
 
 def cluster_labels(scheme: Scheme, read: Reader) -> NDArray[np.int64]:

@@ -14,6 +14,7 @@ import dagster as dg
 from density_assets.city import City
 from density_assets.graph.catalogue import Catalogue, outcomes
 from density_assets.publication.attack_tests import ATTACK_TESTS
+from density_assets.publication.manifest import Seal
 
 
 @dataclass(frozen=True)
@@ -38,10 +39,15 @@ def _paid_by(asked: Asked) -> frozenset[str]:
     return frozenset(asked.city.measurements.stored(release, door).charge for door in release.doors)
 
 
+def _fingerprint(asked: Asked) -> str:
+    """Of the key that the release of the week is signed with."""
+    accounts = asked.city.ledger.accounts()
+    return Seal.at(accounts, accounts.end_of(_paid_by(asked))).fingerprint
+
+
 GIVEN: dict[str, Callable[[Asked], Any]] = {
-    "rows": lambda asked: asked.city.ledger.rows(),
-    "chain": lambda asked: asked.city.ledger.records(),
-    "head": lambda asked: asked.city.ledger.head(),
+    "accounts": lambda asked: asked.city.ledger.accounts(),
+    "fingerprint": _fingerprint,
     "problem": lambda asked: asked.city.ledger.problem(asked.city.measurements.witnesses()),
     "paid_by": _paid_by,
     "plan": lambda asked: asked.city.plan,

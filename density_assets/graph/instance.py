@@ -5,6 +5,7 @@ two of them would mix their histories.
 """
 
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -19,10 +20,12 @@ from density_assets.city import City
 from density_assets.errors import BadInput
 from density_assets.graph.abandoned import fail_abandoned
 from density_assets.graph.zones import WRITER
-from resources.tables.files import write_durably
+from resources.faults import in_clear_words
+from resources.tables.files import make_folder, private_files, write_durably
 
 LOOPBACK = "127.0.0.1"
 WORKSPACE = "workspace.yaml"
+TOKEN = "ui_token"
 LOOK_SECONDS = 0.5
 PATIENCE_SECONDS = 60  # the daemon ends the step it is at
 
@@ -33,14 +36,17 @@ def serve(city: City, port: int, *, read_only: bool) -> int:
     read_only: for those who may look and not touch: no daemon, and the server refuses to start or change anything.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # being stopped is being interrupted
-    folder = open_instance(city)
+    folder, names = open_instance(city), [f"--allowed-name={name}" for name in city.settings.web.names]
     try:
-        return together(_webserver(port, "--read-only")) if read_only else _work(port, folder)
+        if read_only:
+            print(f"to look, open http://{LOOPBACK}:{port}/", flush=True)
+            return together(_webserver(port, *names, "--read-only"))
+        return _work(port, folder, names)
     except KeyboardInterrupt:
         return 0
 
 
-def _work(port: int, folder: Path) -> int:
+def _work(port: int, folder: Path, names: list[str]) -> int:
     """Web server and daemon: one pair per instance, because two daemons would start everything twice."""
     try:
         with FileLock(folder / "serving.lock", timeout=0):
@@ -49,12 +55,23 @@ def _work(port: int, folder: Path) -> int:
                 instance.event_log_storage.set_concurrency_slots(WRITER, 1)
                 for run in fail_abandoned(instance):
                     print(f"run {run} had lost its process and was marked as failed: start it again", file=sys.stderr)
-            return together(_webserver(port), [sys.executable, "-m", "dagster._daemon", "run", "-w", WORKSPACE])
+            token = _new_token(folder)
+            print(f"open http://{LOOPBACK}:{port}/?token={token.read_text()}", flush=True)
+            server = _webserver(port, *names, f"--token-file={token}")
+            return together(server, [sys.executable, "-m", "dagster._daemon", "run", "-w", WORKSPACE])
     except Timeout:
         raise BadInput(
             f"an instance must be served once, and {folder} is being served already: use that server, stop it, "
             "or look with READONLY=1"
         ) from None
+
+
+def _new_token(folder: Path) -> Path:
+    """What the server will ask for, in a file that only its owner can read: another with every start."""
+    file = folder / TOKEN
+    with private_files():
+        write_durably(file, secrets.token_urlsafe(32).encode())
+    return file
 
 
 def _webserver(port: int, *options: str) -> list[str]:
@@ -91,8 +108,10 @@ def open_instance(city: City) -> Path:
     schema, and no later run could open them.
     """
     folder = city.home / city.name / "dagster"
-    folder.mkdir(parents=True, exist_ok=True)
-    folder.chmod(0o700)  # who runs what when is for those who run it
+    with in_clear_words(city.home):
+        make_folder(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        folder.chmod(0o700)  # who runs what when is for those who run it
     os.environ["DAGSTER_HOME"] = str(folder)
     with FileLock(folder / "opening.lock", mode=0o600):
         write_durably(folder / "dagster.yaml", files("density_assets.graph").joinpath("dagster.yaml").read_bytes())

@@ -13,9 +13,10 @@ from density_assets.graph.zones import GROUPS, STUDY_GROUPS, WRITER
 from density_assets.privacy.zones import Zone
 from resources.tables.retention import purge
 
-WEEKLY, REBUILD, AUDIT, PURGE, PURGE_BY_FORCE = (
+WEEKLY, REBUILD, EVALUATE, AUDIT, PURGE, PURGE_BY_FORCE = (
     "weekly_release",
     "rebuild_release",
+    "evaluate_release",
     "audit",
     "purge_week",
     "purge_week_by_force",
@@ -23,11 +24,15 @@ WEEKLY, REBUILD, AUDIT, PURGE, PURGE_BY_FORCE = (
 ON_THE_TERMINAL: dict[str, Any] = {"loggers": {"console": {}}}
 
 
-def weekly_release(weeks: dg.PartitionsDefinition[str]) -> UnresolvedAssetJobDefinition:
-    """One week, end to end."""
+def weekly_release(weeks: dg.PartitionsDefinition[str], *, real: bool) -> UnresolvedAssetJobDefinition:
+    """One week, end to end.
+
+    real: whether its people exist. Then it is not compared with the truth, which a person must ask for.
+    """
+    apart = [*STUDY_GROUPS.values(), *([GROUPS[Zone.EVALUATION]] if real else [])]
     return dg.define_asset_job(
         WEEKLY,
-        selection=dg.AssetSelection.all() - dg.AssetSelection.groups(*STUDY_GROUPS.values()),
+        selection=dg.AssetSelection.all() - dg.AssetSelection.groups(*apart),
         partitions_def=weeks,
         config=ON_THE_TERMINAL,
         description="One week of the city, from its records to everything derived from them.",
@@ -45,11 +50,23 @@ def rebuild_release(weeks: dg.PartitionsDefinition[str]) -> UnresolvedAssetJobDe
     )
 
 
+def evaluate_release(weeks: dg.PartitionsDefinition[str]) -> UnresolvedAssetJobDefinition:
+    """A released week against the truth, apart from every release."""
+    return dg.define_asset_job(
+        EVALUATE,
+        selection=dg.AssetSelection.groups(GROUPS[Zone.EVALUATION]),
+        partitions_def=weeks,
+        config=ON_THE_TERMINAL,
+        description="How far a released week is from the truth. Confidential of real people; to choose settings by it "
+        "voids the promise.",
+    )
+
+
 def audit_job() -> UnresolvedAssetJobDefinition:
     """The register again."""
     return dg.define_asset_job(
         AUDIT,
-        selection=dg.AssetSelection.assets("ledger", "audit_page", "release_database"),
+        selection=dg.AssetSelection.assets("ledger", "audit_page", "release_database", "signed_register"),
         config=ON_THE_TERMINAL,
         description="The ledger's table, the auditor's page and the database, from what is there: nothing is charged.",
     )

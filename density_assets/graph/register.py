@@ -7,7 +7,7 @@ In the release zone: it reads the ledger, releases and the graph, never a record
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
-from platform import python_version
+from typing import Any
 
 import dagster as dg
 import polars as pl
@@ -15,22 +15,25 @@ import polars as pl
 from density_assets.graph.assets import asset
 from density_assets.graph.columns import CALENDAR, SETTINGS, column
 from density_assets.graph.step import Made, Step
-from density_assets.privacy.charges import Row, charged_events, population_name
-from density_assets.privacy.planning import cost_of
+from density_assets.privacy.accounts import Accounts
+from density_assets.privacy.charges import Budget, Row, population_name, weekly_costs
+from density_assets.privacy.promise import explain_release
 from density_assets.privacy.zones import Zone
 from density_assets.publication.attack_tests import attack_tests
+from density_assets.publication.decided import changes, decisions
 from density_assets.publication.files import AUDIT_PAGE
+from density_assets.publication.manifest import fingerprint
 from density_assets.publication.pages.audit_page import AuditData, Checked, audit_html, audit_markdown
 from density_assets.publication.pages.lineage import Node
 from density_assets.publication.pages.spending_chart import spending_svg
 from density_assets.publication.register import Entry, register
-from density_assets.publication.spending import spending
-from density_assets.publication.statement import PACKAGES
+from density_assets.publication.software import software
+from density_assets.publication.spending import spending, year_so_far
 from density_assets.schemes import SCHEMES
 from resources.tables.files import write_durably
 from resources.tables.release_database import LISTED, export
 
-LIBRARIES = (*PACKAGES, "geopandas", "shapely", "pyarrow", "scikit-learn", "POT", "sqlglot")
+LIBRARIES = ("geopandas", "shapely", "pyarrow", "scikit-learn", "POT", "sqlglot")
 LEDGER: dict[str, type[pl.DataType]] = {
     "row": pl.Int64,
     "at": pl.String,
@@ -82,16 +85,16 @@ RELEASES: dict[str, type[pl.DataType]] = {
     deps=("noisy_totals", "noisy_series"),
     kinds=("sqlite", "duckdb"),
     weekly=False,
-    given=("rows",),
+    given=("accounts",),
 )
-def ledger(step: Step, rows: list[Row]) -> Made:
+def ledger(step: Step, accounts: Accounts) -> Made:
     """What every release has cost: a copy of the ledger, readable here and by SQL.
 
     The ledger itself is one SQLite file for everything under the home folder. Charges depend on settings only, never on
     records.
     """
-    delta = step.settings.privacy.budget_delta
-    table = pl.DataFrame([_charge_record(row, rows[: row.row], delta) for row in rows], schema=LEDGER)
+    budget, rows = accounts.budget(population_name(step.settings)) or Budget.of(step.settings), accounts.rows
+    table = pl.DataFrame(list(map(_charge_record, rows, year_so_far(rows, budget.delta))), schema=LEDGER)
     newest = "\n".join(
         f"| {record['week']} | {record['door']} | {record['epsilon']:g} | {record['year_epsilon']:.3f} |"
         for record in table.tail(8).to_dicts()
@@ -100,7 +103,7 @@ def ledger(step: Step, rows: list[Row]) -> Made:
     return Made(table, facts={"charges": len(rows), "newest": dg.MetadataValue.md(markdown)})
 
 
-def _charge_record(row: Row, upto: list[Row], delta: float) -> dict[str, object]:
+def _charge_record(row: Row, year_epsilon: float) -> dict[str, object]:
     charge = row.charge
     return {
         **charge.identity(),
@@ -108,7 +111,7 @@ def _charge_record(row: Row, upto: list[Row], delta: float) -> dict[str, object]
         "at": row.at,
         "door": charge.door,
         "events": "; ".join(str(event) for event in charge.events),
-        "year_epsilon": cost_of(charged_events(upto, charge.population, charge.year), [], 0, delta),
+        "year_epsilon": year_epsilon,
         "drawn": row.drawn,
         "hash": row.hash,
     }
@@ -132,16 +135,15 @@ def _charge_record(row: Row, upto: list[Row], delta: float) -> dict[str, object]
         "statement": column("file of the privacy statement; empty if nothing was published", SETTINGS),
         "sha256": column("digest of the statement", "privacy_statement.sha256"),
     },
-    deps=("ledger", "privacy_statement"),
+    deps=("ledger", "privacy_statement", "signed_release"),
     kinds=("html",),
     weekly=False,
     op_tags={"dagster/priority": "-1"},  # after the checks of the same run, whose outcomes it shows
-    given=("rows", "head", "problem", "may_be_known", "nodes", "checks"),
+    given=("accounts", "problem", "may_be_known", "nodes", "checks"),
 )
 def audit_page(
     step: Step,
-    rows: list[Row],
-    head: str,
+    accounts: Accounts,
     problem: str | None,
     may_be_known: Sequence[str],
     nodes: Sequence[Node],
@@ -152,24 +154,30 @@ def audit_page(
     The page `audit.html` is linked from the page of each release, loads nothing and may be handed out. `make audit`
     makes it anew.
     """
-    settings, population = step.settings, population_name(step.settings)
+    settings, population, rows = step.settings, population_name(step.settings), accounts.rows
+    budget = accounts.budget(population) or Budget.of(settings)
     data = AuditData(
         city=settings.city.name,
         population=population,
         made=datetime.now(UTC).date().isoformat(),
         folder=step.folder,
-        releases=register(rows, population, step.home, settings.city.name),
+        releases=register(accounts, population, step.home, settings.city.name),
         charges=len(rows),
-        ledger_head=head,
+        ledger_head=accounts.head,
         ledger_problem=problem,
-        years=spending(rows, population, settings.privacy.budget_delta),
-        budget_epsilon=settings.privacy.budget_epsilon,
-        budget_delta=settings.privacy.budget_delta,
+        fingerprint=fingerprint(accounts.key) if accounts.opened else "",
+        years=spending(rows, population, budget.delta),
+        budget_epsilon=budget.epsilon,
+        budget_delta=budget.delta,
         nodes=nodes,
         checks=checks,
         attack_tests=attack_tests(step.folder.parent / "studies", may_be_known),
-        software={"python": python_version(), **{name: version(name) for name in LIBRARIES}},
+        software={**software(), **{name: version(name) for name in LIBRARIES}},
         mechanisms={name: str(scheme.version) for name, scheme in SCHEMES.items()},
+        for_a_person=_for_a_person(accounts, population, budget),
+        decisions=decisions(accounts, population),
+        changes=changes(accounts, population),
+        policy=next((entry.body["text"] for entry in reversed(list(accounts.of("policy")))), ""),
     )
     file = step.folder / AUDIT_PAGE
     write_durably(file, audit_html(data).encode())
@@ -177,6 +185,12 @@ def audit_page(
     pictures = {"spending": spending_svg(data.years, data.budget_epsilon).encode()} if data.years else {}
     shown = {"page": dg.MetadataValue.path(str(file)), "summary": dg.MetadataValue.md(audit_markdown(data))}
     return Made(table, pictures, {**shown, "problems": data.problems})
+
+
+def _for_a_person(accounts: Accounts, population: str, budget: Budget) -> dict[str, Any]:
+    """What the charges mean for somebody in the newest week; empty before the first."""
+    weeks = weekly_costs(accounts.rows, population)
+    return explain_release(accounts.rows, population, max(weeks), budget.delta) if weeks else {}
 
 
 def _release_record(release: Entry) -> dict[str, object]:
@@ -195,7 +209,7 @@ def _release_record(release: Entry) -> dict[str, object]:
     deps=(
         *("cells", "antennas", "towers", "tower_cells", "overlaps", "cover_graph"),
         *("noisy_totals", "clusters", "noisy_series", "smoothed_series", "density"),
-        *("published_counts", "privacy_statement", "density_report", "ledger", "audit_page"),
+        *("published_counts", "privacy_statement", "density_report", "signed_release", "ledger", "audit_page"),
     ),
     weekly=False,
     op_tags={"dagster/priority": "-2"},

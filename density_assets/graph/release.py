@@ -6,7 +6,6 @@ In order: noisy numbers become an estimate of each cell (`smoothed_series`), who
 """
 
 import json
-from typing import Any
 
 import dagster as dg
 import numpy as np
@@ -22,9 +21,11 @@ from density_assets.graph.columns import CALENDAR, SETTINGS, Columns, column
 from density_assets.graph.doors import IDENTITY, PLACES, cluster_labels
 from density_assets.graph.step import Made, Step
 from density_assets.graph.zones import GROUPS
-from density_assets.privacy.charges import Budget, Row, charged_events
+from density_assets.privacy.accounts import Accounts
+from density_assets.privacy.charges import Budget
 from density_assets.privacy.zones import Zone
 from density_assets.publication.files import AUDIT_PAGE, clock_note, density_table, dictionary, digests, geojson
+from density_assets.publication.manifest import Seal
 from density_assets.publication.pages.page import ReportData, report_html
 from density_assets.publication.pictures.maps import value_map
 from density_assets.publication.pictures.rhythm import week_rhythm
@@ -38,8 +39,6 @@ COUNT_FILES = (("density", "parquet"), ("density", "csv"), ("density", "geojson"
 IDS = {"towers": "towers.tower_id", "cells": "cells.cell_id", "cover": "cover_graph.id"}  # of places, by kind
 STATED = "privacy_statement.sha256"
 SAMPLE_CELLS = 5
-
-Record = dict[str, Any]  # a row of the ledger as it is stored
 
 
 def _clusters_columns(city: City) -> Columns:
@@ -171,15 +170,15 @@ def published_counts(step: Step, density: pl.DataFrame, cells: pl.DataFrame) -> 
     },
     deps=("noisy_totals", "noisy_series", "published_counts"),
     kinds=("json", "markdown"),
-    given=("rows", "chain", "paid_by"),
+    given=("accounts", "paid_by"),
 )
-def privacy_statement(step: Step, rows: list[Row], chain: list[Record], paid_by: frozenset[str]) -> Made:
+def privacy_statement(step: Step, accounts: Accounts, paid_by: frozenset[str]) -> Made:
     """What is promised of the published counts, and how it was paid: as data and as text.
 
     The statement says what is promised to whom, every event with its scale, how it was paid, and the digests of the
     files; nothing in it is computed from records. `make verify` checks that all of it and the ledger belong together.
     """
-    said = statement(_facts(step, rows, chain, [row for row in rows if row.hash in paid_by]))
+    said = statement(_facts(step, accounts, paid_by))
     text = as_markdown(said)
     write_durably(step.files.file("privacy_statement", "json"), json.dumps(said, indent=2).encode())
     write_durably(step.files.file("privacy_statement", "md"), text.encode())
@@ -187,23 +186,22 @@ def privacy_statement(step: Step, rows: list[Row], chain: list[Record], paid_by:
     return Made(table, facts={"statement": dg.MetadataValue.md(text)})
 
 
-def _facts(step: Step, rows: list[Row], chain: list[Record], paid: list[Row]) -> Facts:
+def _facts(step: Step, accounts: Accounts, paid_by: frozenset[str]) -> Facts:
     """What the statement says; the chain it refers to is written beside it.
 
-    The chain ends with this release's last charge, so that making the statement again writes the same bytes: whoever is
+    The chain ends where this release does, so that making the statement again writes the same bytes: whoever is
     killed between the two leaves files that belong together.
     """
-    release, city, file = step.release, step.settings.city, step.files.file("ledger", "json")
-    upto = [record for record in chain if record["row"] <= max(row.row for row in paid)]
-    write_durably(file, json.dumps(upto).encode())
+    city, file, end = step.settings.city, step.files.file("ledger", "json"), accounts.end_of(paid_by)
+    write_durably(file, json.dumps(accounts.records.published(end)).encode())
     return Facts(
-        release=release,
+        release=step.release,
         timezone=city.timezone,
         people=city.population or (city.simulated_users if city.synthetic else None),
-        charges=paid,
-        spent=charged_events(rows, release.population, release.year),
+        accounts=accounts,
+        charges=[row for row in accounts.rows if row.hash in paid_by],
+        end=end,
         ledger_file=file.name,
-        ledger_head=upto[-1]["hash"],
         budget=Budget.of(step.settings),
         files=digests([*(step.files.file(*name) for name in COUNT_FILES), file]),
     )
@@ -217,8 +215,11 @@ def _facts(step: Step, rows: list[Row], chain: list[Record], paid: list[Row]) ->
     },
     deps=("privacy_statement",),
     kinds=("html",),
+    given=("accounts", "paid_by"),
 )
-def density_report(step: Step, density: pl.DataFrame, cells: pl.DataFrame) -> Made:
+def density_report(
+    step: Step, density: pl.DataFrame, cells: pl.DataFrame, accounts: Accounts, paid_by: frozenset[str]
+) -> Made:
     """The release as one HTML page: map with a slider over the week, series of a cell, rhythm, statement, downloads.
 
     The page asks the network for nothing and can be handed out with the files beside it.
@@ -230,6 +231,7 @@ def density_report(step: Step, density: pl.DataFrame, cells: pl.DataFrame) -> Ma
         "GeoJSON": files.file("density", "geojson").name,
         "Data dictionary": files.file("data_dictionary", "md").name,
         "Privacy statement": files.file("privacy_statement", "json").name,
+        "What is signed": files.file("manifest", "json").name,
         "Audit of all releases": AUDIT_PAGE,
     }
     page = report_html(
@@ -244,6 +246,8 @@ def density_report(step: Step, density: pl.DataFrame, cells: pl.DataFrame) -> Ma
             statement=files.file("privacy_statement", "md").read_text(encoding="utf-8"),
             downloads=downloads,
             notes=[clock_note(step.clock)],
+            manifest=files.file("manifest", "json").name,
+            fingerprint=Seal.at(accounts, accounts.end_of(paid_by)).fingerprint,
         )
     )
     file = files.file("report", "html")

@@ -20,7 +20,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from density_assets.city import City
+from density_assets.city import KEYS, City
 from density_assets.graph.messages import RemoteError, error_of, receive, receive_made, send, send_made
 from density_assets.graph.step import Made, Step
 from density_assets.graph.zygote import Zygote
@@ -77,8 +77,8 @@ def work(orders: Connection) -> None:
 
 
 def hidden_from_releases(city: City) -> list[Path]:
-    """Every confidential folder under the home and the operator's own records, with what links among them lead to."""
-    kept = [folder for folder in sorted(city.home.glob("*/confidential")) if folder.is_dir()]
+    """Every confidential folder under the home, its keys, and the operator's records, with what links lead to."""
+    kept = [folder for folder in (*sorted(city.home.glob("*/confidential")), city.home / KEYS) if folder.is_dir()]
     hidden = [*kept, *_records(city)]
     links = [path for folder in hidden for path in (folder, *folder.rglob("*")) if path.is_symlink()]
     return [*hidden, *(link.resolve() for link in links)]

@@ -18,7 +18,9 @@ import polars as pl
 from density_assets.calendar import WeekClock, week_clock
 from density_assets.city import City
 from density_assets.errors import BadInput
+from density_assets.graph.acting import act_of_run
 from density_assets.graph.jobs import REBUILD
+from density_assets.privacy.acts import Act
 from density_assets.privacy.release import Release
 from density_assets.privacy.zones import Zone, ZoneLeak
 from density_assets.publication.files import Naming
@@ -173,12 +175,14 @@ class Step:
 class RecordStep(Step):
     """A step that may touch records: of the confidential zone, of evaluation, or a door.
 
-    city: everything there is of it.
+    city: everything there is of it, as it was when the week was drawn.
     rebuilding: whether the run makes tables again from stored draws, and may draw nothing.
+    act: who started the run, and why; none if nobody said.
     """
 
     city: City
     rebuilding: bool = False
+    act: Act | None = None
 
 
 def step_for(
@@ -197,7 +201,8 @@ def step_for(
     say, warn = context.log.info, context.log.warning
     if zone.free:
         return Step(city.settings, read, say, warn)
-    return RecordStep(city.settings, read, say, warn, city=city, rebuilding=context.run.job_name == REBUILD)
+    rebuilding, act = context.run.job_name == REBUILD, act_of_run(context.run.tags, city.settings)
+    return RecordStep(city.settings, read, say, warn, city=city, rebuilding=rebuilding, act=act)
 
 
 @dataclass(frozen=True)

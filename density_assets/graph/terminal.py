@@ -8,9 +8,12 @@ import dagster as dg
 
 from density_assets.city import City
 from density_assets.graph.abandoned import this_process
+from density_assets.graph.acting import TERMINAL, tags_of
+from density_assets.graph.called_off import CALLED_OFF
 from density_assets.graph.instance import open_instance
 from density_assets.graph.partitions import weekly_partitions
 from density_assets.graph.sealed import warm_up
+from density_assets.privacy.acts import Act
 
 
 @dataclass(frozen=True)
@@ -21,17 +24,17 @@ class Ended:
     shown: dict[str, dict[str, Any]]
 
 
-def execute(city: City, definitions: dg.Definitions, job: str, **options: Any) -> Ended:
+def execute(city: City, definitions: dg.Definitions, job: str, act: Act | None = None, **options: Any) -> Ended:
     """Run a job, and say what failed."""
     open_instance(city)
     if city.sealed:
         warm_up()
     with dg.DagsterInstance.get() as instance:
         result = definitions.resolve_job_def(job).execute_in_process(
-            instance=instance, raise_on_error=False, tags=this_process(), **options
+            instance=instance, raise_on_error=False, tags={**this_process(), **tags_of(act), TERMINAL: "yes"}, **options
         )
-    if not result.success:
-        _print_failures(result)
+        if not result.success:
+            _print_failures(result, instance)
     made = (event.materialization for event in result.all_events if event.is_step_materialization)
     shown = {it.asset_key.to_user_string(): {name: of.value for name, of in it.metadata.items()} for it in made}
     return Ended(result.success, shown)
@@ -42,9 +45,12 @@ def is_week(city: City, week: str) -> bool:
     return weekly_partitions(city).has_partition_key(week)
 
 
-def _print_failures(result: dg.ExecuteInProcessResult) -> None:
+def _print_failures(result: dg.ExecuteInProcessResult, instance: dg.DagsterInstance) -> None:
     for event in result.get_step_failure_events():
         error = event.step_failure_data.error
         cause = error.cause if error and error.cause else error
         print(f"error: {event.step_key}: {cause.message.strip() if cause else 'failed'}", file=sys.stderr)
-    print(f"run {result.run_id} failed; nothing of the failed steps was kept", file=sys.stderr)
+    run = instance.get_run_by_id(result.run_id)
+    called_off = run is not None and run.status is dg.DagsterRunStatus.CANCELED
+    how = CALLED_OFF if called_off else "failed; nothing of the failed steps was kept"
+    print(f"run {result.run_id} {how}", file=sys.stderr)

@@ -27,7 +27,7 @@ from density_assets.publication.pictures.picture import png
 from density_assets.schemes import SCHEMES
 from density_assets.settings import Settings
 from resources.tables.content import fingerprint
-from resources.tables.files import parquet_bytes, write_durably
+from resources.tables.files import make_folder, parquet_bytes, private_files, write_durably
 from resources.tables.store import Store
 
 Row = dict[str, Any]  # plain JSON values
@@ -149,8 +149,15 @@ class Study(Generic[Inputs]):
 
 def conduct(study: Study[Any], source: Source, repetitions: int, report: Report) -> Outcome:
     """Run a study and put table, figures (PNG and SVG) and summary beside each other in its folder."""
+    if source.data is not None:  # traces of people, which stay confidential
+        with private_files():
+            return _conduct(study, source, repetitions, report)
+    return _conduct(study, source, repetitions, report)
+
+
+def _conduct(study: Study[Any], source: Source, repetitions: int, report: Report) -> Outcome:
     folder = study.folder(source)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     inputs = study.load(replace(source, report=report))
     book = folder / f"repetitions_{study.version}_{study.identity(source)}.jsonl"
     results = run(study, inputs, book, repetitions, report)

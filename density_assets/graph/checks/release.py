@@ -13,7 +13,7 @@ from density_assets.graph.step import Step
 from density_assets.graph.zone_rule import find_leaks
 from density_assets.privacy.zones import Zone
 from density_assets.publication.pages.lineage import Node
-from density_assets.publication.verification import verify_release
+from density_assets.publication.verification import outcome
 from density_assets.quality.drift import drift
 from density_assets.quality.gaps import CERTAIN, LIKELY, silent_hours
 from density_assets.quality.released import disagreements, faults_of_counts
@@ -50,13 +50,15 @@ def visits_exceed_noise(step: Step) -> dg.AssetCheckResult:
 
 
 @check("density", "cells")
-def like_the_week_before(step: Step) -> dg.AssetCheckResult:
-    """Neither the city's visits nor their places changed by more than a quarter since the last released week."""
+def like_the_week_before(step: Step) -> dg.AssetCheckResult | None:
+    """Neither the city's visits nor their places changed by more than a quarter since the last released week.
+
+    Skipped where there is nothing to compare with: no earlier week is released, or it has other cells.
+    """
     before, cells = step.read.before("density"), step.read("cells")["cell_id"]
-    if before is None:
-        return open_answer([], compared_with="nothing: no earlier week is released")
-    if set(before["cell_id"]) != set(cells):
-        return open_answer([], compared_with="nothing: the last released week has other cells")
+    if before is None or set(before["cell_id"]) != set(cells):
+        step.say("compared with nothing: " + ("other cells" if before is not None else "no earlier week is released"))
+        return None
     (visits, error), (visits_before, error_before) = (
         _week_of_cells(table, cells) for table in (step.read("density"), before)
     )
@@ -66,13 +68,19 @@ def like_the_week_before(step: Step) -> dg.AssetCheckResult:
     return open_answer([words] if change.large else [], warn=True, **facts, explained_by_noise=change.noise)
 
 
-@check("privacy_statement", blocking=True)
+@check("published_counts", blocking=True)
 def release_is_readable(step: Step) -> dg.AssetCheckResult:
-    """Parquet, CSV and GeoJSON open and hold the same counts; files, statement and ledger belong together."""
-    files = step.files
-    problems = list(disagreements(*(files.file("density", kind) for kind in ("parquet", "csv", "geojson"))))
-    findings = list(verify_release(files.file("privacy_statement", "json")))
-    return open_answer(problems + [f"not so: {text}" for holds, text in findings if not holds], findings=len(findings))
+    """Parquet, CSV and GeoJSON open and hold the same counts."""
+    return open_answer(
+        list(disagreements(*(step.files.file("density", kind) for kind in ("parquet", "csv", "geojson"))))
+    )
+
+
+@check("signed_release", given=("fingerprint",))
+def release_verifies(step: Step, fingerprint: str) -> dg.AssetCheckResult:
+    """Every published file, the statement, the ledger's chain and the signature belong together."""
+    findings = outcome(step.files.file("manifest", "json"), fingerprint).findings
+    return open_answer([f"not so: {text}" for holds, text in findings if not holds], findings=len(findings))
 
 
 @check("density", blocking=True, given=("nodes",))

@@ -20,7 +20,7 @@ from density_assets.series import vector
 from resources.sql.engine import SqlEngine, used
 from resources.sql.models import Model, model
 from resources.sql.parameters import model_parameters
-from resources.tables.files import parquet_bytes, write_durably
+from resources.tables.files import make_folder, parquet_bytes, write_durably
 
 SAMPLES = 3
 
@@ -59,7 +59,7 @@ def _kept(source: Source, name: str, cap: int, sample: int) -> pl.DataFrame:
     parameters = model_parameters(source.settings, source.store, source.week, sample) | {"visits_per_user": cap}
     file = source.folder / "samples" / f"{name}_{_identity(source, model(name), parameters)}.parquet"
     if not file.exists():
-        file.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(file.parent)
         what = f"at most {cap} visits, sample {sample + 1} of {SAMPLES}"
         write_durably(file, parquet_bytes(_counted(source, name, parameters, what)))
     return pl.read_parquet(file)

@@ -12,6 +12,7 @@ from density_assets.research.counted_week import CountedWeek, read_counted
 from density_assets.research.study import Source
 from density_assets.settings import Settings
 
+PAPERS_DELTA = 2e-6  # Acs & Castelluccia 2014, §6; twenty times the default of releases
 TABLES = (
     "tower_series",
     "one_visit_histogram",
@@ -41,7 +42,7 @@ class Week(CountedWeek):
 
 def load_week(source: Source) -> Week:
     """Read a materialised week; real people's weeks are refused, because a study draws many times."""
-    settings, store, week = source.settings, source.store, source.week
+    settings, store, week = as_printed(source.settings), source.store, source.week
     if not settings.city.synthetic:
         raise BadInput(
             "a study must run on a synthetic city, got records of real people: it draws noise many times and compares "
@@ -58,6 +59,12 @@ def load_week(source: Source) -> Week:
         truth=places.to_cells("towers") @ original,
         tower_totals=original.sum(axis=1),
     )
+
+
+def as_printed(settings: Settings) -> Settings:
+    """Settings with the delta of the papers, unless a person has stated one: their tables are compared with."""
+    stated = "delta" in settings.privacy.model_fields_set
+    return settings if stated else settings.with_privacy(delta=PAPERS_DELTA)
 
 
 def bounds(week: Week) -> str:

@@ -24,7 +24,8 @@ def errors_over_week(relative_error: Mapping[str, Floats], emd: Mapping[str, Flo
     several = len(relative_error) > 1
     for axes, lines, label in zip(panels, (relative_error, emd), LABELS, strict=True):
         for colour, (name, values) in zip(COLOURS, lines.items(), strict=False):
-            axes.plot(values, color=colour, linewidth=1.2, label=name)
+            alone = "." if np.isnan(values).any() else None  # a value between two gaps has no line
+            axes.plot(values, color=colour, linewidth=1.2, label=name, marker=alone, markersize=3)
         axes.set_ylabel(label, fontsize=8, color=INK)
         week_axis(axes, log=several)
     if several:

@@ -14,13 +14,16 @@ import polars as pl
 from numpy.typing import NDArray
 
 from density_assets.calendar import HOURS, week_clock
+from density_assets.damage import STREAM_DAMAGE
 from density_assets.errors import BadInput
+from density_assets.records.parquet_files import column_names, open_columns
 from density_assets.research.traces.matrix import Traces, binary
 from density_assets.research.traces.recipe import Recipe
 from density_assets.research.traces.stations import read_stations
 from density_assets.research.traces.trace_tables import PARQUET, POINT, open_traces, trace_files
 
 KILOMETRES_PER_DEGREE = 111.2
+VISIT = ("user_id", "hour", "tower_id")  # columns of a table of visits
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,7 @@ def read_traces(data: Path, recipe: Recipe) -> Reading:
     try:
         with duckdb.connect() as connection:
             reading = {"gps": _gps, "taps": _taps, "visits": _visits}[recipe.kind](connection, data, recipe)
-    except (duckdb.Error, OSError) as error:
+    except STREAM_DAMAGE as error:
         raise BadInput(f"{data} must be readable, its files gave {type(error).__name__}") from None
     if len(reading.traces.users) == 0:
         raise BadInput(
@@ -70,13 +73,15 @@ def _taps(connection: duckdb.DuckDBPyConnection, data: Path, recipe: Recipe) -> 
 
 def _visits(connection: duckdb.DuckDBPyConnection, data: Path, recipe: Recipe) -> Reading:
     """Tables as the asset `visits` stores them: week, user_id, hour of the week, tower_id."""
-    files = [str(file) for file in trace_files(data, recipe, PARQUET)]
-    raw = connection.sql("from read_parquet($files, union_by_name = true)", params={"files": files})
-    if missing := {"user_id", "hour", "tower_id"} - set(raw.columns):
-        raise BadInput(f"{files[0]}: a table of visits must have user_id, hour and tower_id; {sorted(missing)} missing")
-    week = "dense_rank() over (order by week) - 1" if "week" in raw.columns else "0"
-    hour = f"cast(hour as bigint) + {HOURS} * ({week})"
-    placed = raw.project(f"user_id as record_user, {hour} as hour, cast(tower_id as varchar) as roi, true as inside")
+    files = trace_files(data, recipe, PARQUET)
+    weekly = "week" in column_names(files[0])
+    raw = open_columns(connection, files, {f"visits.{name}": name for name in (*VISIT, *(["week"] if weekly else []))})
+    week = "dense_rank() over (order by week) - 1" if weekly else "0"
+    hour = f"try_cast(hour as bigint) + {HOURS} * ({week})"
+    placed = raw.project(
+        f"""nullif(cast(user_id as varchar), '') as record_user, {hour} as hour, cast(tower_id as varchar) as roi,
+        true as inside"""
+    )
     return _at_stations(connection, placed, data, recipe)
 
 

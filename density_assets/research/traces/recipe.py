@@ -5,18 +5,24 @@ London underground (tap events). Their constants are the defaults of these kinds
 of this software.
 """
 
-import tomllib
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
-from zoneinfo import available_timezones
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError, model_validator
 
 from density_assets.errors import BadInput, nearest
+from density_assets.setting_types import AboveZero, Name, Week
+from density_assets.settings import known_zones
+from density_assets.toml_files import explained, nested, read_toml, shown
 
-Share = Annotated[float, Field(gt=0, le=1)]
-Count = Annotated[int, Field(ge=1)]
+Share = Annotated[float, Strict(), Field(gt=0, le=1)]
+Count = Annotated[int, Strict(), Field(ge=1, le=10**7)]
+Side = Annotated[int, Strict(), Field(ge=1, le=1_000)]  # of the grid, whose cells are kept hour by hour
+Weeks = Annotated[int, Strict(), Field(ge=1, le=520)]
+Latitude = Annotated[float, Strict(), Field(ge=-90, le=90)]
+Longitude = Annotated[float, Strict(), Field(ge=-180, le=180)]
+Offset = Annotated[float, Strict(), Field(ge=-24, le=24)]
 Prior = Literal["subset_of_locations", "same_groups", "different_groups"]
 FILE = "traces.toml"
 
@@ -39,22 +45,22 @@ class Recipe(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     kind: Literal["gps", "taps", "visits"] = "gps"
-    first_week: date = date(2008, 5, 19)
-    weeks: Count = 3
-    utc_offset: float | None = -7.0
+    first_week: Week = date(2008, 5, 19)
+    weeks: Weeks = 3
+    utc_offset: Offset | None = -7.0
     timezone: str | None = None
-    south: float = 37.74
-    north: float = 37.82
-    west: float = -122.47
-    east: float = -122.37
-    rows: Count = 10
-    columns: Count = 10
-    user: str = "cab"
-    time: str = "unixtime"
-    lat: str = "lat"
-    lon: str = "lon"
-    station: str = "station"
-    stations: str | None = None
+    south: Latitude = 37.74
+    north: Latitude = 37.82
+    west: Longitude = -122.47
+    east: Longitude = -122.37
+    rows: Side = 10
+    columns: Side = 10
+    user: Name = "cab"
+    time: Name = "unixtime"
+    lat: Name = "lat"
+    lon: Name = "lon"
+    station: Name = "station"
+    stations: Name | None = None
     known_share: Share = 0.2
     known_group: Count = 100
     past_groups: Count = 800
@@ -62,11 +68,11 @@ class Recipe(BaseModel):
     defended_prior: Prior = "subset_of_locations"
     defended_share: Share = 0.5
     defended_group: Count = 250
-    small_epsilon: float = Field(default=0.1, gt=0)
+    small_epsilon: AboveZero = 0.1
     small_count: Count = 20
     fourier_coefficients: Count = 12
-    fourier_norm: Annotated[float, Field(gt=0)] | None = None
-    samples: Annotated[int, Field(ge=20)] = 2_000
+    fourier_norm: AboveZero | None = None
+    samples: Annotated[Count, Field(ge=20)] = 2_000
 
     @model_validator(mode="after")
     def _makes_sense(self) -> Self:
@@ -76,9 +82,9 @@ class Recipe(BaseModel):
             raise ValueError("the box must have south < north and west < east")
         if (self.utc_offset is None) == (self.timezone is None):
             raise ValueError("give either utc_offset (hours) or timezone (an IANA name)")
-        if self.timezone is not None and self.timezone not in available_timezones():
+        if self.timezone is not None and self.timezone not in known_zones():
             raise ValueError(
-                f"timezone must be an IANA name, got {self.timezone!r}{nearest(self.timezone, available_timezones())}"
+                f"timezone must be an IANA name, got {shown(self.timezone)}{nearest(self.timezone, known_zones())}"
             )
         return self
 
@@ -112,10 +118,9 @@ DEFAULTS: dict[str, dict[str, Any]] = {"gps": SAN_FRANCISCO, "taps": LONDON, "vi
 def read_recipe(data: Path) -> Recipe:
     """The recipe beside the data; without one, the cabs of San Francisco."""
     file = (data if data.is_dir() else data.parent) / FILE
-    try:
-        given = tomllib.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
-        raise BadInput(f"{file} must be readable TOML: {error}") from None
+    given = read_toml(file, "the recipe") if file.exists() else {}
+    if problems := list(nested(given)):
+        raise BadInput(f"{file}: " + "; ".join(problems))
     defaults = DEFAULTS.get(str(given.get("kind", "gps")), {})
     if "timezone" in given or "utc_offset" in given:
         defaults = {**defaults, "timezone": None, "utc_offset": None}
@@ -126,8 +131,7 @@ def read_recipe(data: Path) -> Recipe:
 
 
 def _readable(error: Any) -> str:
-    where = ".".join(str(part) for part in error["loc"])
     if error["type"] == "extra_forbidden":
+        where = shown(error["loc"][0], str)
         return f"unknown key {where}{nearest(where, Recipe.model_fields)}"
-    what = str(error["msg"]).removeprefix("Value error, ")
-    return f"{where}: {what}" if where else what
+    return explained(error)

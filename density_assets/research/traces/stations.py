@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from density_assets.damage import POLARS_DAMAGE
 from density_assets.errors import BadInput, missing_column
 from density_assets.research.traces.recipe import FILE, Recipe
 from density_assets.research.traces.trace_tables import BYTE_ORDER_MARK
@@ -45,6 +46,6 @@ def _table(file: Path) -> pl.DataFrame:
         if file.suffix == ".parquet":
             return pl.read_parquet(file)
         table = pl.read_csv(file, infer_schema=False, encoding="latin-1")
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except POLARS_DAMAGE as error:
         raise BadInput(f"{file.name} must be readable CSV or Parquet, it gave {type(error).__name__}") from None
     return table.rename({name: name.removeprefix(BYTE_ORDER_MARK) for name in table.columns})

@@ -10,16 +10,18 @@ time, which does. Without names the lines are GPS points of one of these layouts
 So are those of a `.txt` or `.dat` file that starts with neither.
 """
 
-import gzip
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from functools import reduce
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 
 from density_assets.errors import BadInput, missing_column
 from density_assets.records.event_files import time_expressions
+from density_assets.records.parquet_files import column_names, open_columns
+from density_assets.records.text_files import lines, opened
 from density_assets.research.traces.recipe import FILE, Recipe
 from density_assets.sql_names import literal, quoted
 
@@ -29,10 +31,8 @@ TEXT = (*PLAIN, ".csv", ".tsv")
 POINT = ("user", "lat", "lon", "time")
 OTHER_NAMES = {"user": ("cab_id", "id"), "lat": ("latitude",), "lon": ("longitude",), "time": ("timestamp", "time")}
 BYTE_ORDER_MARK = b"\xef\xbb\xbf".decode("latin-1")
-WHOLE_LINES = (
-    "delim = '\x01', quote = '', escape = '', header = false, auto_detect = false, ignore_errors = true, "
-    "strict_mode = false, encoding = 'latin-1', columns = {'line': 'VARCHAR'}, filename = true"
-)
+LINES = pa.schema({"line": pa.large_string(), "filename": pa.string()})
+HEADER_BYTES = 1 << 20
 
 
 def trace_files(data: Path, recipe: Recipe, endings: Sequence[str] = TEXT + PARQUET) -> list[Path]:
@@ -58,8 +58,8 @@ def open_traces(
     keys: what a record has: user, time, and lat and lon or station.
     """
     if _ending(files[0]) in PARQUET:
-        raw = connection.sql("from read_parquet($files, union_by_name = true)", params={"files": _paths(files)})
-        named = _named(raw.columns, files[0], recipe, keys)
+        named = _named(column_names(files[0]), files[0], recipe, keys)
+        raw = open_columns(connection, files, {f"{key} in {FILE}": column for key, column in named.items()})
         records = raw.project(", ".join(f"{quoted(column)} as {quoted(key)}" for key, column in named.items()))
     else:
         by_header: dict[str | None, list[Path]] = {}
@@ -76,27 +76,34 @@ def open_traces(
 def _lines(
     connection: duckdb.DuckDBPyConnection, files: list[Path], header: str | None, recipe: Recipe, keys: Sequence[str]
 ) -> Relation:
-    lines = connection.sql(f"from read_csv($files, {WHOLE_LINES})", params={"files": _paths(files)})
-    lines = lines.filter("trim(line) <> ''")
+    stream = connection.from_arrow(pa.RecordBatchReader.from_batches(LINES, _named_lines(files)))
+    records = stream.filter("line is null or trim(line) <> ''")  # null: a line that is far too long
     if header is not None:
-        return _by_name(lines.filter(f"line <> {literal(header)}"), files[0], header, recipe, keys)
+        return _by_name(records.filter(f"line is distinct from {literal(header)}"), files[0], header, recipe, keys)
     if set(keys) != set(POINT):
         raise BadInput(f"{files[0].name}: line 1 must name the columns; say in {FILE} which are {', '.join(keys)}")
-    return _by_layout(lines)
+    return _by_layout(records)
 
 
-def _by_name(lines: Relation, file: Path, header: str, recipe: Recipe, keys: Sequence[str]) -> Relation:
+def _named_lines(files: list[Path]) -> Iterator[pa.RecordBatch]:
+    """The lines of files, each with the name of its file."""
+    for file in files:
+        for some in lines(file, latin1=True):
+            yield pa.record_batch([some, pa.repeat(str(file), len(some))], LINES)
+
+
+def _by_name(records: Relation, file: Path, header: str, recipe: Recipe, keys: Sequence[str]) -> Relation:
     separator, columns = _split(header)
     named = _named(columns, file, recipe, keys)
-    fields = lines.project(f"string_split_regex(trim(line), {literal(separator)}) as field")
+    fields = records.project(f"string_split_regex(trim(line), {literal(separator)}) as field")
     whole = fields.project(f"case when len(field) = {len(columns)} then field end as field")
     places = {key: columns.index(column) + 1 for key, column in named.items()}
     return whole.project(", ".join(f"trim(field[{at}], ' \"') as {quoted(key)}" for key, at in places.items()))
 
 
-def _by_layout(lines: Relation) -> Relation:
+def _by_layout(records: Relation) -> Relation:
     """Four fields whose third is a digit, an occupancy and no longitude, are those of a file of one cab."""
-    fields = lines.project(r"filename, string_split_regex(trim(line), '[\s,;]+') as field")
+    fields = records.project(r"filename, string_split_regex(trim(line), '[\s,;]+') as field")
     whole = fields.project("filename, case when len(field) in (4, 5) then field end as field")
     name = r"regexp_extract(filename, '(?:new_)?([^/\\]+?)(?:\.\w+)?(?:\.gz)?$', 1)"
     own = whole.project(rf"field, case when len(field) = 4 and regexp_matches(field[3], '^\d$') then {name} end as cab")
@@ -129,9 +136,9 @@ def _found(columns: Sequence[str], recipe: Recipe, keys: Sequence[str]) -> dict[
 
 def _header(file: Path, recipe: Recipe, keys: Sequence[str]) -> str | None:
     """The first line that is not blank, if it names columns."""
-    opened = gzip.open if file.suffix.lower() == ".gz" else open
-    with opened(file, "rt", encoding="latin-1") as text:
-        line = next((line for line in text if line.strip()), "").rstrip("\r\n")
+    with opened(file) as content:
+        start = content.read(HEADER_BYTES).decode("latin-1")
+    line = next((line for line in re.split(r"[\r\n]", start) if line.strip()), "")
     names = _split(line)[1]
     if any(re.match(r"[-+.]?\d", name) for name in names):
         return None
@@ -147,7 +154,3 @@ def _split(header: str) -> tuple[str, list[str]]:
 
 def _ending(file: Path) -> str:
     return Path(file.name.lower().removesuffix(".gz")).suffix
-
-
-def _paths(files: Iterable[Path]) -> list[str]:
-    return [str(file) for file in files]
