@@ -35,10 +35,12 @@ SCHEMES = (
     "direct", "threshold", "static_hybrid", "dynamic_hybrid",
 )  # fmt: skip
 PEOPLE = 300
+PROMISE = "delta = 2e-6\nbudget_delta = 1e-5"  # defaults when the values were first made
 STUDIES = "studies.json"
 ANTENNAS = ("A", "A2", "B", "C", "D")
 SECRET = bytes(range(32))
 NOON = (2026, 11, 16, 12)
+WHO = {"DENSITY_BY": "tester", "DENSITY_REASON": "golden values", "DENSITY_COMMIT": "0" * 40}
 GOLDEN = Path(__file__).parents[1] / "golden"
 OWN_PROGRAMS = ("__main__", "guarded_webserver")  # modules that do something when they are imported
 
@@ -56,7 +58,7 @@ def make_city(folder: Path, *, scheme: str = "lowrank", synthetic: bool = False)
     else:
         for week in WEEKS:
             _write_records(town.folder / "visits" / week, date.fromisoformat(week))
-    town.settings.write_text(f'{town.settings.read_text()}\n[scheme]\nname = "{scheme}"\n')
+    town.settings.write_text(f'{town.settings.read_text()}\n[privacy]\n{PROMISE}\n[scheme]\nname = "{scheme}"\n')
     return town.settings
 
 
@@ -124,18 +126,21 @@ HOMES: dict[str, Callable[[Path], Path]] = {
 
 
 def release(arguments: argparse.Namespace) -> int:
-    """Run the release command with fixed noise, clock and secret, one week after the other."""
-    os.environ |= {"DENSITY_SETTINGS": str(arguments.settings), "DENSITY_HOME": str(arguments.home)}
+    """Release and evaluate by their commands, with fixed noise, clock and secret, one week after the other."""
+    os.environ |= {"DENSITY_SETTINGS": str(arguments.settings), "DENSITY_HOME": str(arguments.home), **WHO}
     _plant_secret(arguments.home / "town" / "confidential")
     modules = list(_modules())
     fix_clock(modules)
+    fix_chance()
     skip_what_is_slow()
+    open_for_people(arguments.settings, arguments.home)
     main = importlib.import_module("density_assets.__main__").main
     for week in arguments.weeks:
         fix_noise(arguments.noise)
-        sys.argv = ["density_assets", "release", "--settings", str(arguments.settings), "--week", week]
-        if status := main():
-            return status
+        for command in ("release", "evaluate"):
+            sys.argv = ["density_assets", command, "--settings", str(arguments.settings), "--week", week]
+            if status := main():
+                return status
     if arguments.studies:
         names = study_names(arguments.settings, arguments.home, date.fromisoformat(arguments.weeks[0]))
         arguments.studies.write_text(json.dumps(names))
@@ -170,6 +175,50 @@ def fix_clock(modules: list[Any]) -> None:
     for module in modules:
         if getattr(module, "datetime", None) is datetime:
             module.datetime = Noon
+
+
+def fix_chance() -> None:
+    """Nonces, identities and the key are the same every time; a ledger does not mind where it lies."""
+    import secrets
+
+    from resources.ledger.sqlite import SqliteBook
+
+    drawn: Counter[int] = Counter()
+
+    def fixed(n: int) -> str:
+        drawn[n] += 1
+        seed = f"{len(os.listdir(os.environ['DENSITY_HOME']))} {n} {drawn[n]} {_entries()}"
+        return hashlib.sha256(seed.encode()).hexdigest()[: 2 * n]
+
+    secrets.token_hex = fixed
+    SqliteBook.place = lambda self: "here"
+
+
+def _entries() -> int:
+    """How many entries the ledger has: a process that goes on where another ended draws other nonces."""
+    from resources.ledger.ledger import Ledger
+
+    return len(Ledger(Path(os.environ["DENSITY_HOME"])).book.read().entries)
+
+
+def open_for_people(settings_file: Path, home: Path) -> None:
+    """Open the ledger of real people, with a key that is the same every time."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+    from density_assets.city import City
+    from density_assets.settings import load_settings
+
+    pem = Ed25519PrivateKey.from_private_bytes(SECRET).private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    city = City(load_settings(settings_file), home)
+    key = home.parent / "key.pem"
+    key.touch(0o600)
+    key.write_bytes(pem)
+    if "[signing]" not in settings_file.read_text():
+        settings_file.write_text(f'{settings_file.read_text()}\n[signing]\nkey = "{key}"\n')
+    if not city.synthetic and not city.ledger.accounts().declared:
+        sys.argv = ["density_assets", "ledger", "init", "--settings", str(settings_file)]
+        importlib.import_module("density_assets.__main__").main()
 
 
 def fix_noise(label: str) -> None:
@@ -254,8 +303,8 @@ def write() -> int:
         studies = json.loads((folder / "simulated" / STUDIES).read_text())
         golden_values.write(GOLDEN, {name: golden_values.collect(home) for name, home in homes.items()}, studies)
         golden_values.write_published(GOLDEN / "published", homes["in_turn"])
-        if not (GOLDEN / "home").exists():
-            golden_values.keep_home(GOLDEN / "home", homes["in_turn"])
+        if not (GOLDEN / "home_2").exists():
+            golden_values.keep_home(GOLDEN / "home_2", homes["in_turn"])
     return 0
 
 

@@ -25,7 +25,10 @@ CLOSE = 1e-9
 MASK = "*"
 ESTIMATES = {"smoothed_series": ("visits", "standard_error"), "density": ("count", "standard_error")}
 TEXTS = ("privacy_statement_*.json", "privacy_statement_*.md", "data_dictionary_*.md", "ledger_*.json", "density_*.csv")
-PUBLISHED = (*TEXTS, "density_*.parquet", "density_*.geojson")
+PUBLISHED = (*TEXTS, "density_*.parquet", "density_*.geojson", "report_*.html", "manifest_2*", "key_*.pem")
+HASHES = frozenset(  # names of what is not compared
+    ("hash", "previous", "head", "charge", "digest", "draw", "manifest", "signature", "software")
+)
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -45,21 +48,45 @@ def collect(home: Path) -> Values:
     release = home / CITY / "release"
     ledger = ledger_rows(home)
     draws, drawn = stored_draws(release / "measurements")
-    exact = {"keys": keys(ledger), "stamps": stamps(home / CITY / "confidential"), "ledger": ledger, "draws": draws}
+    exact = {
+        "keys": keys(ledger),
+        "stamps": stamps(home / CITY / "confidential"),
+        "ledger": without_hashes(ledger),
+        "draws": without_hashes(draws),
+    }
     return Values(exact, drawn | estimates(release / "release.duckdb"))
 
 
 def ledger_rows(home: Path) -> dict[str, list[dict[str, Any]]]:
-    """All columns of all rows of the ledger."""
+    """All columns of all rows of the ledger: two tables in version 1, one since."""
     with closing(sqlite3.connect(home / "ledger.sqlite")) as connection:
         connection.row_factory = sqlite3.Row
-        tables = {table: connection.execute(f"select * from {table} order by row") for table in ("charges", "draws")}
-        return {table: [dict(row) for row in rows] for table, rows in tables.items()}
+        there = [name for (name,) in connection.execute("select name from sqlite_schema where type = 'table'")]
+        tables = {table: connection.execute(f"select * from {table} order by row") for table in sorted(there)}
+        return {table: [_with_body(dict(row)) for row in rows] for table, rows in tables.items()}
+
+
+def _with_body(row: dict[str, Any]) -> dict[str, Any]:
+    return {**row, "body": json.loads(row["body"])} if "body" in row else row
 
 
 def keys(ledger: dict[str, list[dict[str, Any]]]) -> dict[str, str]:
     """The measurement key of each charge, by week, revision and door."""
-    return {f"{row['week']} r{row['revision']} {row['door']}": row["measurement"] for row in ledger["charges"]}
+    charges = [
+        *ledger.get("charges", ()),
+        *(row["body"] for row in ledger.get("entries", ()) if row["kind"] == "charge"),
+    ]
+    return {f"{row['week']} r{row['revision']} {row['door']}": row["measurement"] for row in charges}
+
+
+def without_hashes(value: Any) -> Any:
+    """The same without hashes and digests: those of draws depend on the last digit of a float, all later ones on them.
+
+    How a row is hashed is pinned by the homes that are kept as they were written.
+    """
+    if isinstance(value, dict):
+        return {name: MASK if name in HASHES else without_hashes(of) for name, of in value.items()}
+    return [without_hashes(of) for of in value] if isinstance(value, list) else value
 
 
 def stamps(confidential: Path) -> dict[str, Any]:
@@ -105,18 +132,22 @@ def estimates(database: Path) -> Arrays:
 
 
 def masked(file: Path) -> str:
-    """The text of a published file, without what depends on the machine: versions, and digests of the counts' files."""
+    """The text of a published file, without what depends on the machine: versions, hashes and digests."""
     text = file.read_text(encoding="utf-8")
     if file.match("privacy_statement_*.json"):
         return json.dumps(_masked_statement(json.loads(text)), indent=2)
+    if file.match("ledger_*.json"):
+        said = json.loads(text)
+        entries = [_with_body(entry) for entry in said["entries"]]
+        return json.dumps(without_hashes({**said, "entries": entries}), indent=1)
     if file.match("privacy_statement_*.md"):
-        return re.sub(r"(?m)^Software: .*$", lambda line: re.sub(r" [^ ,]+(,|\.$)", rf" {MASK}\1", line[0]), text)
+        return re.sub(r"(?m)^Software: .*$", "Software: *", re.sub(r"\b[0-9a-f]{64}\b", MASK, text))
     return text
 
 
 def _masked_statement(said: dict[str, Any]) -> dict[str, Any]:
-    files = {name: MASK if name.startswith("density_") else digest for name, digest in said["files"].items()}
-    return {**said, "software": dict.fromkeys(said["software"], MASK), "files": files}
+    files = {name: digest if name.startswith("data_dictionary_") else MASK for name, digest in said["files"].items()}
+    return without_hashes({**said, "files": files})
 
 
 def published_texts(release: Path) -> dict[str, str]:
