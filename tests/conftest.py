@@ -8,6 +8,8 @@ from hypothesis import settings
 
 # Test workers use all cores already; before numpy is imported, and for every process a test starts.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Who asks for releases of real people, and why.
+os.environ.update(DENSITY_BY="tester", DENSITY_REASON="a test")
 
 from town import Town, make_town
 

@@ -10,10 +10,13 @@ import duckdb
 import polars as pl
 import pytest
 from door import REQUEST, Door
+from ledgers import ACT, open_before
 from runs import MONDAY, WEEK, materialise, only
 
 from density_assets.errors import BadInput
-from resources.ledger.ledger import Ledger, LedgerError
+from resources.ledger.book import LedgerError
+from resources.ledger.ledger import Ledger
+from resources.ledger.opening import backup, restore
 from resources.measurements import witnesses
 from resources.tables.release_database import export
 from resources.tables.store import Store
@@ -23,6 +26,7 @@ GARBAGE = b"not a database " * 1000
 
 
 def density(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    open_before(home, *arguments)
     command = [sys.executable, "-m", "density_assets", *arguments]
     environment = {**os.environ, "DENSITY_HOME": str(home)}
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
@@ -147,7 +151,7 @@ def test_damage_in_the_middle_of_a_database_is_seen(tmp_path):
 def test_a_damaged_ledger_stops_every_door_until_a_backup_is_restored(tmp_path):
     home, copy = tmp_path / "home", tmp_path / "copy.sqlite"
     drawn = Door(home)()
-    Ledger(home).backup(copy)
+    backup(Ledger(home), copy)
     for side in home.glob("ledger.sqlite-*"):
         side.unlink()
     (home / "ledger.sqlite").write_bytes(GARBAGE)
@@ -155,7 +159,7 @@ def test_a_damaged_ledger_stops_every_door_until_a_backup_is_restored(tmp_path):
         Door(home)(door="noisy_totals")
     for file in home.glob("ledger.sqlite*"):
         file.rename(tmp_path / file.name)
-    Ledger(home).restore(copy, witnesses(home))
+    restore(Ledger(home), copy, ACT, witnesses(home))
     again = Door(home)
     assert (again().values["weighted"] == drawn.values["weighted"]).all()
     assert again.drawn == 0
@@ -167,6 +171,6 @@ def test_a_damaged_draw_is_never_drawn_again(tmp_path):
     file.write_bytes(GARBAGE)
     door = Door(tmp_path)
     for name in ("noisy_series", "noisy_totals"):
-        with pytest.raises(BadInput, match=r"a stored draw must be whole.*restore it from a backup"):
+        with pytest.raises(BadInput, match=r"a stored draw must be the one that was made.*restore it from a backup"):
             door(door=name)
     assert door.drawn == 0

@@ -3,7 +3,7 @@
 import duckdb
 import polars as pl
 import pytest
-from runs import WEEK, failures, materialise, shown, verdicts
+from runs import WEEK, failures, materialise, only, shown, verdicts
 
 from resources.ledger.ledger import Ledger
 
@@ -44,21 +44,41 @@ def test_changed_records_change_neither_draw_nor_ledger(town, tmp_path):
     ]
 
 
-def test_another_promise_needs_a_revision_and_is_paid_for(town, tmp_path):
+def test_a_drawn_week_keeps_its_promise_until_a_revision_is_declared(town, tmp_path, capsys):
+    """Other settings, defaults or versions are for weeks that are not drawn; nothing fails, nothing is redrawn."""
     materialise(town.settings, tmp_path)
-    before = released(tmp_path)
-    files = {file: file.read_bytes() for file in (tmp_path / "town/release").glob(f"*_{WEEK}.*")}
-    town.set("[engine]", "[privacy]\nepsilon = 0.2\n[engine]")
-    (message, *_) = failures(materialise(town.settings, tmp_path, raise_on_error=False))
-    assert "must keep the settings and geography it was published under" in message
-    assert "declare revision 2" in message
+    before, files = released(tmp_path), published(tmp_path)
+    town.set("[engine]", "[privacy]\nepsilon = 0.2\nvisits_clamp = 100\n[scheme]\nweight_l = 7\n[engine]")
+    capsys.readouterr()
+    materialise(town.settings, tmp_path)
+    said = " ".join(capsys.readouterr().err.split())
+    assert "keeps what it was drawn under (epsilon was 0.3 and is 0.2, visits_clamp was 732 and is 100" in said
+    assert published(tmp_path) == files
     assert len(Ledger(tmp_path).rows()) == 2
+    assert not (tmp_path / "town/confidential/alerts").exists()  # made under the old settings, tables are the same
+    assert released(tmp_path)["noisy_series"].equals(before["noisy_series"])
     town.set("[engine]", f"[revisions]\n{WEEK} = 2\n[engine]")
     materialise(town.settings, tmp_path)
-    assert len(Ledger(tmp_path).rows()) == 4
+    rows = Ledger(tmp_path).rows()
+    assert [(row.charge.epsilon, row.charge.revision) for row in rows] == [(0.3, 1), (0.3, 1), (0.2, 2), (0.2, 2)]
     assert not released(tmp_path)["noisy_series"].equals(before["noisy_series"])
-    assert len(files) == 8
-    assert all(file.read_bytes() == content for file, content in files.items())  # nothing of the first is lost
+    assert {name: content for name, content in published(tmp_path).items() if "_r2" not in name} == files
+
+
+def test_another_geography_is_refused_for_a_published_week(town, tmp_path):
+    materialise(town.settings, tmp_path)
+    files = published(tmp_path)
+    towers = town.folder / "towers.csv"
+    towers.write_text(towers.read_text().replace("650500.0", "650520.0"))
+    (message, *_) = failures(materialise(town.settings, tmp_path, raise_on_error=False))
+    assert "must keep the geography it was drawn under" in message
+    assert "declare revision 2" in message
+    assert len(Ledger(tmp_path).rows()) == 2
+    assert published(tmp_path) == files
+
+
+def published(home) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in (home / "town/release").glob(f"*_{WEEK}*.*")}
 
 
 def test_versions_of_real_peoples_tables_do_not_tell_whether_records_changed(town, tmp_path):
@@ -81,7 +101,7 @@ def test_past_the_budget_the_run_fails_and_the_released_week_stays(town, tmp_pat
     town.set("2007-09-10 = 1", "2007-09-10 = 2")
     messages = failures(materialise(town.settings, tmp_path, raise_on_error=False))
     assert messages
-    assert all("may cost epsilon 0.31 at delta 1e-05 together: spent 0.2" in message for message in messages)
+    assert all("may cost epsilon 0.31 at delta 1e-07 together: spent 0.2" in message for message in messages)
     assert len(Ledger(tmp_path).rows()) == 2
     assert released(tmp_path)["noisy_series"].equals(before["noisy_series"])
 
@@ -89,6 +109,7 @@ def test_past_the_budget_the_run_fails_and_the_released_week_stays(town, tmp_pat
 def test_published_calibration_stops_at_the_first_door(town, tmp_path):
     town.set("[engine]", '[scheme]\ncalibration = "published"\n[engine]')
     messages = failures(materialise(town.settings, tmp_path, raise_on_error=False))
+    assert messages
     assert all("a release must have sound calibration" in message for message in messages)
     assert Ledger(tmp_path).rows() == []
 
@@ -103,6 +124,9 @@ def test_the_ledger_is_a_table_and_is_checked(town, tmp_path):
     (tmp_path / "ledger.sqlite").unlink()
     for file in tmp_path.glob("ledger.sqlite-*"):
         file.unlink()
-    check = verdicts(materialise(town.settings, tmp_path, raise_on_error=False))["ledger_is_whole"]
+    (message, *_) = failures(materialise(town.settings, tmp_path, raise_on_error=False))
+    assert "a ledger must be opened by a person" in message
+    audited = materialise(town.settings, tmp_path, raise_on_error=False, asset_selection=only("ledger"))
+    check = verdicts(audited)["ledger_is_whole"]
     assert not check.passed
     assert "cut, lost or replaced by an older copy" in check.description

@@ -1,15 +1,19 @@
-"""Evaluation compares with the truth: right on a week that can be checked, and confidential on real people."""
+"""Evaluation compares with the truth: right where that can be checked; of real people asked for, and confidential."""
 
 import json
 
+import dagster as dg
 import duckdb
 import numpy as np
 import polars as pl
 import pytest
-from runs import MONDAY, WEEK, materialise, shown
+from runs import MONDAY, WEEK, materialise, opened, ran, shown
 
 from density_assets import series
+from density_assets.calendar import HOURS
+from density_assets.definitions import build
 from density_assets.geography.tables import cells_from
+from density_assets.graph import evaluation
 from density_assets.research.metrics.earth_movers import emd_per_hour
 from density_assets.research.metrics.relative_error import mre, mre_per_hour
 from density_assets.settings import load_settings
@@ -40,8 +44,36 @@ def test_a_synthetic_city_shows_its_errors(town, tmp_path):
     assert len(metadata["emd_by_hour_of_day"].value) == 24
 
 
+def evaluate(town, home) -> tuple[dg.ExecuteInProcessResult, str]:
+    """Ask for the evaluation of a week, and what the UI then knows of the run: every line of its log."""
+    job = build(opened(town.settings, home)).resolve_job_def("evaluate_release")
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = job.execute_in_process(instance=instance, partition_key=WEEK, raise_on_error=False)
+        return result, "\n".join(entry.to_json() for entry in instance.all_logs(result.run_id))
+
+
+def test_real_people_are_compared_with_the_truth_only_when_a_person_asks(town, tmp_path):
+    made = ran(materialise(town.settings, tmp_path))
+    assert {"density_report", "audit_page", "release_database"} <= made
+    assert "evaluation_metrics" not in made
+    assert ran(evaluate(town, tmp_path)[0]) == {"evaluation_metrics"}
+
+
+def test_nothing_that_starts_by_itself_and_nothing_that_blocks_evaluates_real_people(town, tmp_path):
+    definitions = build(opened(town.settings, tmp_path))
+    key, graph = dg.AssetKey("evaluation_metrics"), definitions.resolve_asset_graph()
+    assert graph.get(key).child_keys == set()
+    assert graph.get(key).automation_condition is None
+    assert not [check for check in graph.asset_check_keys if check.asset_key == key]
+    started = {schedule.job_name for schedule in definitions.schedules}
+    started |= {target.job_name for sensor in definitions.sensors for target in sensor.targets}
+    assert started == {"weekly_release"}
+    assert key not in definitions.resolve_job_def("weekly_release").asset_layer.selected_asset_keys
+
+
 def test_errors_of_real_people_stay_in_the_confidential_folder(town, tmp_path):
-    result = materialise(town.settings, tmp_path)
+    materialise(town.settings, tmp_path)
+    result, _ = evaluate(town, tmp_path)
     assert set(shown(result, "evaluation_metrics").metadata) == {
         "dagster/column_schema",
         "dagster/column_lineage",
@@ -54,3 +86,36 @@ def test_errors_of_real_people_stay_in_the_confidential_folder(town, tmp_path):
     assert None in found["emd_per_hour"]  # hours in which one map alone is empty
     assert (about / f"{WEEK}_map_of_mre.png").exists()
     assert not list((tmp_path / "town/release").glob("*evaluation*"))
+
+
+@pytest.mark.parametrize("real", [True, False])
+def test_a_failure_tells_of_real_people_only_that_there_was_one(town, tmp_path, monkeypatch, real):
+    if not real:
+        town.set('visits = "visits/{week}/*.csv"', "users = 500")
+    materialise(town.settings, tmp_path)
+
+    def fail(truth, _):
+        raise ValueError(f"the truth is {truth.sum():.0f} visits")
+
+    monkeypatch.setattr(evaluation, "mre_per_hour", fail)
+    result, log = evaluate(town, tmp_path)
+    assert not result.success
+    assert ("the truth is" in log) is not real
+    assert ("mre_per_hour" in log) is not real  # nor where it failed
+    file = tmp_path / f"town/confidential/about/evaluation_metrics/{WEEK}_failure.txt"
+    assert file.exists() is real
+    if real:
+        assert "the truth is 2 visits" in file.read_text()
+        assert file.stat().st_mode & 0o077 == 0
+        assert f"confidential/about/evaluation_metrics/{WEEK}_failure.txt" in log
+
+
+@pytest.mark.parametrize(("many", "hours"), [(4, range(HOURS)), (3, range(0, HOURS, 7))])
+def test_the_distance_of_many_cells_is_that_of_each_hour_of_the_day_once(monkeypatch, many, hours):
+    monkeypatch.setattr(evaluation, "MANY_CELLS", many)
+    truth, released = np.random.default_rng(1).integers(1, 9, (2, 4, HOURS)).astype(np.float64)
+    places = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=np.float64)
+    found = evaluation.distances(truth, released, places, threads=2)
+    assert np.flatnonzero(~np.isnan(found)).tolist() == list(hours)
+    assert found[hours] == pytest.approx(emd_per_hour(truth, released, places)[hours], abs=0)
+    assert {hour % 24 for hour in hours} == set(range(24))

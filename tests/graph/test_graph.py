@@ -62,6 +62,7 @@ def test_a_week_end_to_end(town, tmp_path):
             "published_counts",
             "privacy_statement",
             "density_report",
+            "signed_release",
             "ledger",
             "audit_page",
         }

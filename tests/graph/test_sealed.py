@@ -131,7 +131,7 @@ def hidden(city: City) -> list[Path]:
 
 
 def confidential(home: Path) -> list[Path]:
-    return [home / "town/confidential", home / "village/confidential"]
+    return [home / "town/confidential", home / "village/confidential", *home.glob("keys")]
 
 
 def test_confidential_folders_of_all_cities_and_the_operators_records_are_hidden(town, tmp_path):
@@ -153,8 +153,8 @@ def test_records_beside_the_home_are_hidden_one_by_one(town):
     for file in calls:
         file.touch()
     found = hidden(opened(town.settings, home))
-    assert found[:2] == confidential(home)
-    assert sorted(found[2:]) == calls
+    assert found[:3] == confidential(home)
+    assert sorted(found[3:]) == calls
 
 
 def test_what_links_in_hidden_folders_lead_to_is_hidden_too(town, tmp_path):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from ledgers import opened_ledger
 
 from resources.ledger.ledger import Ledger
 
@@ -35,6 +36,7 @@ def dying(owner, name):
 steps = {
     "reserve": (Ledger, "reserve"),
     "begin_draw": (Ledger, "begin_draw"),
+    "finish_draw": (Ledger, "finish_draw"),
     "save": (module.Measurements, "_save"),
     "remember": (module.Measurements, "_remember_inputs"),
 }
@@ -65,6 +67,8 @@ KILLS = [
     ("reserve", "after", 1),
     ("begin_draw", "before", 1),
     ("begin_draw", "after", 2),
+    ("finish_draw", "before", 2),
+    ("finish_draw", "after", 2),
     ("save", "before", 2),
     ("save", "after", 1),
 ]
@@ -80,7 +84,7 @@ def test_a_killed_run_is_charged_again_exactly_if_noise_may_have_been_drawn(tmp_
     rows = Ledger(tmp_path).rows()
     assert sum(row.charge.door == "noisy_series" for row in rows) == charges
     assert sum(row.charge.door == "noisy_totals" for row in rows) == 1
-    assert Ledger(tmp_path).verify() == charges + 1
+    assert len(rows) == charges + 1
 
 
 def test_a_draw_saved_before_the_kill_is_the_draw(tmp_path):
@@ -93,6 +97,7 @@ def test_a_draw_saved_before_the_kill_is_the_draw(tmp_path):
 
 
 def test_runs_at_the_same_time_get_the_same_draw_for_one_charge_per_door(tmp_path):
+    opened_ledger(tmp_path)
     series = [run(tmp_path, door="noisy_series") for _ in range(3)]
     totals = [run(tmp_path, door="noisy_totals") for _ in range(3)]
     for draws in ([finished(p) for p in series], [finished(p) for p in totals]):

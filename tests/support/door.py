@@ -1,12 +1,12 @@
 """A door as an asset would use it, on a small release."""
 
 import numpy as np
+from ledgers import opened_ledger, order
 
 from density_assets.privacy.charges import Budget
 from density_assets.privacy.events import Gaussian
 from density_assets.privacy.noise import OpenDpNoise
 from density_assets.privacy.release import Release
-from resources.ledger.ledger import Ledger
 from resources.measurements import Measurements
 from resources.tables.store import Store
 
@@ -32,8 +32,9 @@ class Door:
     """Calls `measure` as an asset would, and counts how often noise is drawn."""
 
     def __init__(self, home, budget=3.0, noise=None):
-        self.store, self.ledger = Store(home, "town"), Ledger(home)
-        self.measurements = Measurements(self.store, self.ledger, noise or OpenDpNoise(), Budget(budget, 1e-5))
+        self.store, self.ledger = Store(home, "town"), opened_ledger(home)
+        self.measurements = Measurements(self.store, self.ledger, noise or OpenDpNoise())
+        self.budget = Budget(budget, 1e-5)
         self.drawn = 0
 
     def __call__(self, request=REQUEST, door="noisy_series", inputs="fingerprint", counts=ZEROS):
@@ -41,4 +42,8 @@ class Door:
             self.drawn += 1
             return {"weighted": noise.gaussian(counts, EVENT)}
 
-        return self.measurements.measure(request, door, lambda: inputs, lambda: draw)
+        return self.measure(request, door, lambda: draw, inputs)
+
+    def measure(self, request, door, prepare, inputs="fingerprint", say=lambda _: None):
+        terms = order(self.budget, release=request.record())
+        return self.measurements.measure(request, door, terms, lambda: inputs, prepare, say)

@@ -17,12 +17,12 @@ import matplotlib.pyplot  # noqa: F401  # loaded before the fork, as are the two
 import numpy as np
 import pyarrow.pandas_compat  # noqa: F401
 import pyogrio  # noqa: F401
+from ledgers import open_ledger
 from matplotlib.figure import Figure
 
 from density_assets.city import City
 from density_assets.definitions import build
 from density_assets.graph.assets import Blueprint
-from density_assets.graph.zones import STUDY_GROUPS
 from density_assets.settings import load_settings
 from resources.measurements import Measurements
 
@@ -32,10 +32,7 @@ WHOLE: list[str] = []
 # one file of each kind: all others are written by the same lines
 ASIDE = {
     "cells": ("tables", "cells.parquet"),
-    **{
-        step: (step, f"{WEEK}.parquet")
-        for step in ("visits", "tower_series", "iris_series", *DOORS, "density", "evaluation_metrics")
-    },
+    **{step: (step, f"{WEEK}.parquet") for step in ("visits", "tower_series", "iris_series", *DOORS, "density")},
     "release_database": ("release", "release.duckdb"),
 }
 
@@ -47,12 +44,14 @@ class Town:
         Figure.savefig = lambda self, file, **options: file.write(b"a picture")  # slow, and none of it can be lost
         # Not sealed: released steps would run in processes forked from one that has imported the code afresh, which a
         # death planted here does not reach.
-        self.definitions = build(City(load_settings(settings), home, sealed=False))
+        city = City(load_settings(settings), home, sealed=False)
+        open_ledger(city)
+        self.definitions = build(city)
         self.job = self.definitions.resolve_job_def("weekly_release")
         graph = self.definitions.resolve_asset_graph()
         with dg.DagsterInstance.ephemeral():
             pass  # loads what instances need
-        wanted = {key for key in graph.toposorted_asset_keys if graph.get(key).group_name not in STUDY_GROUPS.values()}
+        wanted = self.job.asset_layer.selected_asset_keys
         self.steps = [key.to_user_string() for key in graph.toposorted_asset_keys if key in wanted]
 
     def start(self, steps: list[str], prepare: Callable[[], None] = lambda: None) -> int:

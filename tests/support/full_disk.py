@@ -122,9 +122,9 @@ def doors(disk: Path) -> list[dict]:
     found = []
     for pages in range(40, -1, -4):
         home = disk / f"door{pages}"
-        Door(home).store.secret  # noqa: B018  # the folders are there
-        leave(disk, pages)
         opened = Door(home)
+        opened.store.secret  # noqa: B018  # the folders are there
+        leave(disk, pages)
         first = attempt(disk, opened)
         (disk / "ballast").unlink()
         again = Door(home)
@@ -136,7 +136,7 @@ def doors(disk: Path) -> list[dict]:
                 "drawn": opened.drawn + again.drawn,
                 "paid": sum(row.charge.measurement == REQUEST.key("noisy_series") for row in rows),
                 "same": values[0] == values[1],
-                "whole": Ledger(home).verify(again.measurements.witnesses()) == len(rows),
+                "whole": list(Ledger(home).accounts(again.measurements.witnesses()).rows) == rows,
             }
         )
     return found

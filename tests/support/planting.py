@@ -10,4 +10,7 @@ def planted(monkeypatch, name: str, old: str, new: str) -> None:
     whole = models.model(name)
     assert old in whole.sql
     bugged = replace(whole, sql=whole.sql.replace(old, new))
-    monkeypatch.setattr("resources.sql.engine.model", lambda wanted: bugged if wanted == name else models.model(wanted))
+    for module in ("engine", "ingest"):
+        monkeypatch.setattr(
+            f"resources.sql.{module}.model", lambda wanted: bugged if wanted == name else models.model(wanted)
+        )

@@ -4,6 +4,7 @@ from datetime import date
 from pathlib import Path
 
 import dagster as dg
+from ledgers import open_ledger
 
 from density_assets.city import City
 from density_assets.definitions import build
@@ -14,8 +15,11 @@ MONDAY = date(2007, 9, 10)
 
 
 def opened(settings_file: Path, home: Path, *, sealed: bool = True) -> City:
-    """The city that a settings file describes."""
-    return City(load_settings(settings_file), home, sealed=sealed)
+    """The city that a settings file describes, with a ledger that somebody has opened if its people are real."""
+    city = City(load_settings(settings_file), home, sealed=sealed)
+    if not city.synthetic:
+        open_ledger(city)
+    return city
 
 
 def materialise(

@@ -13,7 +13,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ledgers import open_before
+
 ROOT = Path(__file__).parents[2]
+HOMES: dict[str, Path] = {}  # by address, of the servers that were started
 
 
 @contextmanager
@@ -24,18 +27,28 @@ def serving(settings: Path, home: Path, *options: str) -> Iterator[str]:
         port = free.getsockname()[1]
     environment = {**os.environ, "DENSITY_HOME": str(home)}
     command = [sys.executable, "-m", "density_assets", "ui", "--settings", str(settings), "--port", str(port), *options]
+    open_before(home, "ui", "--settings", str(settings))
+    address = f"http://127.0.0.1:{port}"
+    HOMES[address] = home
     with (home.parent / f"server{port}.log").open("wb") as log:
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log, start_new_session=True)
     try:
-        yield f"http://127.0.0.1:{port}"
+        yield address
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
 
+def token(url: str) -> str:
+    """What the server at an address asks for, as whoever started it finds it; nothing if there is none."""
+    return "".join(file.read_text() for file in HOMES[url].glob("*/dagster/ui_token"))
+
+
 def asked(url: str, query: str, headers: dict[str, str] | None = None, **variables: object) -> dict:
+    """The answer to a query of a program that has read the token."""
     body = json.dumps({"query": query, "variables": variables}).encode()
-    request = urllib.request.Request(f"{url}/graphql", body, {"Content-Type": "application/json", **(headers or {})})
+    sent = {"Content-Type": "application/json", "Authorization": f"Bearer {token(url)}", **(headers or {})}
+    request = urllib.request.Request(f"{url}/graphql", body, sent)
     with urllib.request.urlopen(request, timeout=60) as answer:
         return json.load(answer)["data"]
 

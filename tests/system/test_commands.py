@@ -8,9 +8,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from ledgers import open_before
 
 
 def density(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    open_before(home, *arguments)
     environment = {**os.environ, "DENSITY_HOME": str(home)}
     environment.pop("DENSITY_SETTINGS", None)
     return subprocess.run(
@@ -33,7 +35,7 @@ def test_release_says_what_was_produced_and_purge_erases_what_is_confidential(to
     assert str(visits) in done.stdout
     assert len(pl.read_parquet(visits)) == 2
     kept = {name for name in os.listdir(home) if not name.startswith("ledger.sqlite-")}
-    assert kept == {"town", "ledger.sqlite", "ledger.lock"}
+    assert kept == {"town", "keys", "ledger.sqlite", "ledger.lock"}
     assert sorted(os.listdir(home / "town")) == ["confidential", "dagster", "locks", "release"]
     assert "bob" not in done.stdout + done.stderr
 
@@ -49,7 +51,21 @@ def test_release_says_what_was_produced_and_purge_erases_what_is_confidential(to
     assert "the confidential zone of the week of 2007-09-10 is erased; what is released stays" in purged.stderr
     assert f"your own files are yours to erase: {town.folder}/visits/2007-09-10/*.csv" in purged.stderr
     assert not visits.exists()
-    assert density(home, "verify", str(home / "town/release")).returncode == 0
+    assert density(home, "verify", str(home / "town/release")).returncode == 3  # whole, but not signed
+
+
+def test_real_people_are_evaluated_when_asked_for_and_the_terminal_says_where_not_what(town, tmp_path):
+    home, week = tmp_path / "home", ("--settings", str(town.settings), "--week", "2007-09-10")
+    assert density(home, "release", *week).returncode == 0
+    about = home / "town/confidential/about/evaluation_metrics"
+    assert not about.exists()
+    done = density(home, "evaluate", *week)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "details: confidential: confidential/about/evaluation_metrics/2007-09-10*",
+        "to choose settings by these numbers on real people voids the promise: choose on synthetic cities",
+    ]
+    assert (about / "2007-09-10.json").exists()
 
 
 def test_a_bad_file_is_one_line_and_no_week(town, tmp_path):
@@ -115,19 +131,30 @@ def test_every_kind_of_scheme_ends_in_a_release_that_verifies(town, tmp_path, sc
     assert len(released) == 4 * 168
     assert released["count"].min() >= 0
     checked = density(home, "verify", str(home / "town/release"))
-    assert checked.returncode == 0, checked.stdout
+    assert checked.returncode == 3, checked.stdout  # whole, but not signed
     assert "NOT" not in checked.stdout
+
+
+def test_a_refusal_to_replace_a_published_week_says_why_and_that_the_week_stays(town, tmp_path):
+    home, week = tmp_path / "home", ("release", "--settings", str(town.settings), "--week", "2007-09-10")
+    assert density(home, *week).returncode == 0
+    towers = town.folder / "towers.csv"
+    towers.write_text(towers.read_text().replace("650500.0", "650400.0"))
+    refused = density(home, *week)
+    assert refused.returncode == 1
+    assert "must keep the geography it was drawn under" in refused.stderr
+    assert "called off: the week is published, and stays as it is" in refused.stderr
 
 
 def test_budget_and_ledger_answer_before_and_after_a_release(town, tmp_path):
     home = tmp_path / "home"
     before = density(home, "budget", "--settings", str(town.settings), "--weeks", "10")
     assert before.returncode == 0, before.stderr
-    assert "subscribers, 2007: budget epsilon 3 at delta 1e-05" in before.stdout
-    assert "spent            0.000 for 0 weeks" in before.stdout
+    assert "subscribers: any 52 consecutive weeks and any calendar year may cost epsilon 3 at delta" in before.stdout
+    assert "0 weeks in 0 releases" in before.stdout
     density(home, "release", "--settings", str(town.settings), "--week", "2007-09-10")
     after = density(home, "budget", "--settings", str(town.settings))
-    assert "for 1 weeks" in after.stdout
+    assert "1 weeks in 1 releases" in after.stdout
     audited = density(home, "audit", "--settings", str(town.settings))
     assert audited.returncode == 0, audited.stderr
     assert "| of them verified | 1 |" in audited.stdout

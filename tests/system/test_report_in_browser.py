@@ -40,7 +40,8 @@ def address(tmp_path_factory) -> str:
     shapes = np.array(squares, dtype=object)
     errors = np.full(counts.shape, 10.0)
     week, about = date(2007, 9, 10), (STATEMENT, {TITLE: "x.csv"}, [HOSTILE])
-    data = ReportData(TITLE, week, "UTC", ids, shapes, counts, errors, *about)
+    signed = ("manifest_2007-09-10.json", "f" * 64)
+    data = ReportData(TITLE, week, "UTC", ids, shapes, counts, errors, *about, *signed)
     file = tmp_path_factory.mktemp("report") / "index.html"
     file.write_text(report_html(data), encoding="utf-8")
     return file.as_uri()

@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 import pytest
-from serving import answer_when, serving
+from serving import answer_when, serving, token
 from town import make_town
 
 pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
@@ -39,7 +39,9 @@ def auditor(folder) -> Iterator[Visitor]:
     with serving(town.settings, folder / "home") as address:
         answer_when(address, "{ assetNodes { assetKey { path } } }", lambda answer: bool(answer["assetNodes"]))
         driver = open_browser(folder / "profile")
-        yield Visitor(driver, address)
+        visitor = Visitor(driver, address)
+        visitor.visit(f"/?token={token(address)}")
+        yield visitor
         driver.quit()
 
 
@@ -81,6 +83,16 @@ def pictures(auditor: Visitor, kind: str) -> list[str]:
     ]
 
 
+def test_without_the_token_a_browser_sees_nothing_and_with_it_the_address_forgets_it(auditor):
+    auditor.driver.delete_all_cookies()
+    auditor.visit("/asset-groups")
+    auditor.sees("this server must be opened with its token")
+    auditor.visit(f"/?token={token(auditor.address)}")
+    auditor.sees("Overview")
+    assert "token" not in auditor.driver.current_url
+    assert auditor.driver.execute_script("return document.cookie") == ""  # no script of a page can read it
+
+
 def test_the_lineage_page_tells_the_story_by_zone(auditor):
     auditor.visit("/asset-groups")
     auditor.sees("Global asset lineage", *ZONES)
@@ -109,6 +121,12 @@ def test_the_page_of_a_door_names_the_charge_that_paid(auditor, released, folder
 def test_the_check_of_the_ledger_says_how_it_ended(auditor, released):
     auditor.visit("/assets/ledger?view=checks")
     auditor.sees("ledger_is_whole", "Evaluation result", "Passed")
+
+
+def test_a_first_week_is_not_said_to_be_like_the_week_before(auditor, released):
+    auditor.visit("/assets/density?view=checks")
+    auditor.click("like_the_week_before", "*")
+    auditor.sees("Evaluation result\nSkipped", "no earlier week is released")
 
 
 def test_the_audit_asset_shows_its_summary_and_its_chart(auditor, released):

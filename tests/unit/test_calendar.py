@@ -3,7 +3,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from density_assets.calendar import parse_week, week_clock
+from density_assets.calendar import EARLIEST, LATEST, parse_week, week_clock
 from density_assets.errors import BadInput
 
 PARIS = ZoneInfo("Europe/Paris")
@@ -54,3 +54,16 @@ def test_a_week_is_named_by_its_monday():
         parse_week("2007-09-12")
     with pytest.raises(BadInput, match="got 'last'"):
         parse_week("last")
+
+
+@pytest.mark.parametrize("text", ["9999-12-27", "9999-12-31", "0001-01-01", "0001-01-02"])
+def test_a_week_at_the_end_of_the_calendar_is_refused(text):
+    with pytest.raises(BadInput, match="a week must lie between 1970-01-05 and 2999-12-30"):
+        parse_week(text)
+
+
+@pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Pacific/Niue", "Europe/Paris"])
+def test_the_first_and_the_last_week_have_clocks_everywhere(zone):
+    for week in (EARLIEST, LATEST):
+        assert parse_week(str(week)) == week
+        assert week_clock(week, ZoneInfo(zone)).week == week

@@ -40,7 +40,15 @@ def test_without_a_file_the_embedded_city_has_the_published_size():
     assert settings.city.embedded
     assert settings.city.simulated_users == EMBEDDED_USERS == 1_992_846
     assert settings.city.first_week == date(2007, 9, 10)
-    assert (settings.privacy.epsilon, settings.privacy.delta, settings.privacy.visits_per_user) == (0.3, 2e-6, 30)
+    assert (settings.privacy.epsilon, settings.privacy.delta, settings.privacy.visits_per_user) == (0.3, 1e-7, 30)
+
+
+def test_the_web_ui_is_called_by_names_of_this_machine_unless_others_are_given(tmp_path):
+    assert load_settings(None).web.names == ()
+    assert loaded(tmp_path, '[web]\nnames = ["density.example.org", "10.0.0.7"]').web.names == (
+        "density.example.org",
+        "10.0.0.7",
+    )
 
 
 def test_the_paris_example_is_accepted_and_paths_start_at_the_file(tmp_path):
@@ -57,7 +65,10 @@ def test_the_paris_example_is_accepted_and_paths_start_at_the_file(tmp_path):
         ("[privacy]\nepsilom = 1", "unknown key privacy.epsilom; did you mean 'epsilon'?"),
         ("[citi]\nname = 'x'", "unknown table [citi]; did you mean 'city'?"),
         ("city = 3", "[city] must be a table, got 3"),
-        ("[privacy]\nepsilon = 0", "privacy.epsilon: Input should be greater than 0, got 0"),
+        ("[privacy]\nepsilon = 0", "privacy.epsilon: Input should be greater than or equal to 0.001, got 0"),
+        ("[web]\nnames = ['density.example.org:443']", "web.names.0: String should match pattern"),
+        ("[web]\nnames = ['https://density.example.org']", "web.names.0: String should match pattern"),
+        ("[web]\nnames = ['*']", "web.names.0: String should match pattern"),
         ("[privacy]\nepsilon = nan", "privacy.epsilon"),
         ("[privacy]\ndelta = 0.5", "privacy.delta: Input should be less than or equal to 0.00001, got 0.5"),
         ("[privacy]\ndelta = 0", "privacy.delta"),
@@ -112,3 +123,62 @@ def test_a_revision_is_declared_for_one_week(tmp_path):
 )
 def test_weeks_paths_and_names_that_cannot_be(tmp_path, text, words):
     assert words in complaint(tmp_path, text)
+
+
+DEEP = "[" * 3_000 + "]" * 3_000
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[engine]\nmemory = '1.2.3MB'", "engine.memory: String should match pattern"),
+        ("[engine]\nmemory = '.MB'", "engine.memory: String should match pattern"),
+        ("[engine]\nmemory = '0MB'", "engine.memory: memory must lie between 1MB and 1048576GiB, got '0MB'"),
+        ("[engine]\nmemory = '1" + "0" * 400 + "GB'", "engine.memory: String should match pattern"),
+        ("[engine]\nmemory = '1" + "0" * 14 + "GB'", "engine.memory: memory must lie between 1MB and"),
+        ("[engine]\nthreads = 9223372036854775808", "engine.threads: Input should be less than or equal to 1024"),
+        ("[engine]\nthreads = true", "engine.threads: Input should be a valid integer, got True"),
+        ("[engine]\nthreads = '2'", "engine.threads: Input should be a valid integer, got '2'"),
+        ("[privacy]\nepsilon = 1e308", "privacy.epsilon: Input should be less than or equal to 100, got 1e+308"),
+        ("[privacy]\nepsilon = true", "privacy.epsilon: Input should be a valid number, got True"),
+        ("[privacy]\nepsilon = 5e-324", "privacy.epsilon: Input should be greater than or equal to 0.001"),
+        ("[privacy]\nbudget_epsilon = inf", "privacy.budget_epsilon"),
+        ("[privacy]\ndelta = 1e-300", "privacy.delta: Input should be greater than or equal to 0.000000000000001"),
+        ("[privacy]\nvisits_clamp = 4294967296", "privacy.visits_clamp: Input should be less than or equal to 1000000"),
+        ("[scheme]\nimproved = 1", "scheme.improved: Input should be a valid boolean, got 1"),
+        ("[city]\nfirst_week = 9999-12-27", "weeks must lie between 1970-01-05 and 2999-12-30, got 9999-12-27"),
+        ("[city]\nfirst_week = 0001-01-01", "weeks must lie between 1970-01-05 and 2999-12-30, got 0001-01-01"),
+        ("[city]\nfirst_week = 1189382400", "city.first_week: must be a day such as 2007-09-10"),
+        ("[city]\nfirst_week = 2007-09-10T00:00:00Z", "city.first_week: must be a day such as 2007-09-10"),
+        ("[revisions]\n9999-12-27 = 2", "weeks must lie between 1970-01-05 and 2999-12-30, got 9999-12-27"),
+        ("[revisions]\n1189382400 = 2", "revisions.1189382400"),
+        (
+            PARIS.replace("iris.gpkg", "iris\\u0000.gpkg"),
+            "city.cells: must be a path that a file can have, got one with",
+        ),
+        (PARIS.replace("iris.gpkg", "i" * 300), "city.cells: must be a path that a file can have, got one too long"),
+        ("[alerts]\nwebhook = 'http://[::1'", "alerts.webhook: must be an address of the web"),
+        (f"[city]\nname = {DEEP}", "nested too deeply"),
+        (f"city = {DEEP[2_900:-2_900]}", "[city] must be a table, got a list"),
+        (f"[city]\nname = {DEEP[2_900:-2_900]}", "city.name must be one value, got a list"),
+        ("[city]\nname." + ".".join("a" * 900) + " = 1", "city.name must be one value, got a table"),
+        ("[city]\nseed = " + "1" * 5_000, "must be TOML"),
+        ("[city]\nname = '" + "x" * 10_000 + "'", "x…"),
+        ("x" * 10_000 + " = 1", "x…"),
+    ],
+    ids=lambda text: text[:40],
+)
+def test_a_value_nothing_can_be_done_with_is_refused_where_it_is_read(tmp_path, text, words):
+    said = complaint(tmp_path, text)
+    assert words in said
+    assert len(said) < 1_000 + len(str(tmp_path))
+
+
+def test_days_may_be_quoted(tmp_path):
+    assert loaded(tmp_path, "[city]\nfirst_week = '2007-09-17'\n").city.first_week == date(2007, 9, 17)
+
+
+def test_bytes_that_are_no_text_are_refused(tmp_path):
+    (tmp_path / "my.toml").write_bytes(b"[city]\nname = '\xff'")
+    with pytest.raises(BadInput, match=r"must be TOML: .*my\.toml"):
+        load_settings(tmp_path / "my.toml")

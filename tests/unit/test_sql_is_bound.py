@@ -15,22 +15,21 @@ import resources
 RUNS_SQL = {"execute", "executemany", "executescript", "sql", "query", "project", "filter", "aggregate", "order"}
 QUOTES = {"quoted", "literal"}  # density_assets.sql_names
 OURS = {
-    "resources/ledger/ledger.py": {
-        "_SCHEMA + ';'.join(_TRIGGERS.values()) (joined)": "constants",
-        "table": "charges or draws",
-        "name": "a trigger of ours",
+    "resources/ledger/sqlite.py": {
+        "table": "one of our tables",
+        "action": "update or delete",
         "names": "columns of ours",
         "marks": "named parameters",
+        "', '.join(rows[0])": "columns of version 1",
     },
     "resources/tables/release_database.py": {},  # quoted names only
     "density_assets/records/event_files.py": {
-        "WHOLE_LINES": "a constant",
         "len(columns)": "a number",
         "moment": "made of a quoted name",
         "wall_clock": "made of a quoted name",
         "_unquoted(columns.index(name))": "made of a number",
         "_user_expression(user, types[user], files[0])": "made of a quoted name",
-        "_tower_expression(tower, types[tower])": "made of a quoted name",
+        "_tower_expression(tower, types[tower], files[0])": "made of a quoted name",
     },
     "density_assets/research/traces/files.py": {
         **dict.fromkeys(("recipe.rows", "recipe.columns"), "a number, validated"),
@@ -39,7 +38,7 @@ OURS = {
     },
     "density_assets/research/traces/trace_tables.py": {
         **dict.fromkeys(("len(columns)", "at"), "a number of ours"),
-        **dict.fromkeys(("user", "name", "WHOLE_LINES"), "constants"),
+        **dict.fromkeys(("user", "name"), "constants"),
         **dict.fromkeys(("moment", "wall_clock"), "made of a quoted name"),
     },
 }

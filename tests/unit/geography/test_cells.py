@@ -1,5 +1,8 @@
 """Reading cells: every format, the metric coordinate system, and one test for each bad input."""
 
+import json
+import sqlite3
+
 import geopandas as gpd
 import numpy as np
 import pandas as pd
@@ -177,3 +180,46 @@ def test_many_overlaps_of_less_than_a_square_metre_are_rounding(tmp_path):
     # Ten neighbours, each 5 mm over the next: 0.5 m² per pair, 4.5 m² in all.
     strips = [shapely.box(650_000 + 10 * i, 0, 650_010.005 + 10 * i, 100) for i in range(10)]
     assert len(read_cells(written(tmp_path, frame(strips, range(10))), "code")) == 10
+
+
+def ring(tmp_path, coordinates, code="a"):
+    """A GeoJSON file with one cell, in degrees."""
+    geometry = {"type": "Polygon", "coordinates": [coordinates]}
+    features = [{"type": "Feature", "properties": {"code": code}, "geometry": geometry}]
+    (tmp_path / "cells.geojson").write_text(json.dumps({"type": "FeatureCollection", "features": features}))
+    return tmp_path / "cells.geojson"
+
+
+SQUARE = [[2, 48], [2.1, 48], [2.1, 48.1], [2, 48.1], [2, 48]]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::pytest.PytestUnraisableExceptionWarning")  # of GDAL
+@pytest.mark.parametrize("points", [1, 2, 3, 4])
+def test_rings_that_do_not_close(tmp_path, points):
+    assert "cells.geojson: " in complaint(ring(tmp_path, SQUARE[:points]))
+
+
+@pytest.mark.parametrize("far", [1e9, 1e150, 1e300])
+def test_coordinates_beyond_the_earth(tmp_path, far):
+    square = shapely.box(650_000, 6_860_000, far, 6_860_100)
+    assert "must be metres on Earth, found x" in complaint(written(tmp_path, frame([square], ["a"]), "c.parquet"))
+
+
+def test_cells_no_utm_zone_is_for(tmp_path):
+    """The pole and all around it."""
+    cap = [[lon, 89] for lon in (-180, -90, 0, 90, 180)] + [[180, 90], [-180, 90], [-180, 89]]
+    assert "cells.geojson: " in complaint(ring(tmp_path, cap))
+
+
+@pytest.mark.parametrize("code", ["a\0b", "\0", "a\0"])
+def test_an_id_that_would_be_cut_at_a_nul(tmp_path, code):
+    assert "ids in 'code' must not hold a NUL" in complaint(ring(tmp_path, SQUARE, code))
+    package = written(tmp_path, frame())
+    with sqlite3.connect(package) as file:
+        triggers = [name for (name,) in file.execute("select name from sqlite_master where type = 'trigger'")]
+        for name in triggers:
+            file.execute(f'drop trigger "{name}"')  # they need functions that only GDAL has
+        file.execute("update cells set code = ? where code = 'a'", [code])
+    assert "ids in 'code' must not hold a NUL" in complaint(package)
+    parquet = written(tmp_path, frame(ids=["x", code]), "c.parquet")
+    assert "must be neither blank nor hold control characters, found 1 that do" in complaint(parquet)

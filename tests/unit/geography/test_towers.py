@@ -201,3 +201,24 @@ def test_one_id_at_two_points(tmp_path):
 def test_one_id_inside_and_outside_the_city_is_at_two_points(tmp_path):
     message = complaint(listed(tmp_path, [(1, 1), (9000, 2)], ["P1", "P1"]), tower_id="site")
     assert "must be at one point" in message
+
+
+@pytest.mark.parametrize("name", ["towers.csv", "towers.parquet"])
+@pytest.mark.parametrize("odd", [" ", "\t ", "P\0", "\x1b[2J"])
+def test_ids_that_are_blank_or_hold_control_characters(tmp_path, odd, name):
+    message = complaint(listed(tmp_path, [(1, 1), (2, 2)], ["P1", odd], name), tower_id="site")
+    assert "ids in 'site' must be neither blank nor hold control characters, found 1 that do" in message
+
+
+@pytest.mark.parametrize("far", ["1e300", "-1e200", "1e31"])
+def test_coordinates_beyond_the_earth_are_outside(tmp_path, far):
+    towers = read(raw(tmp_path, f"x,y\n{X0},{Y0}\n{far},{Y0}\n{far},{far}\n"))
+    assert (len(towers), towers.outside) == (1, 2)
+
+
+@pytest.mark.parametrize("values", [[[1.0], [2.0]], [True, False], [b"1", b"2"], [{"a": 1}, {"a": 2}]], ids=repr)
+def test_columns_that_are_neither_text_nor_numbers(tmp_path, values):
+    table = pl.DataFrame({"x": [X0, X0], "y": [Y0, Y0], "odd": values})
+    table.write_parquet(tmp_path / "towers.parquet")
+    assert "coordinates in 'odd' must be numbers" in complaint(tmp_path / "towers.parquet", x="odd")
+    assert "must be text or whole numbers" in complaint(tmp_path / "towers.parquet", tower_id="odd")

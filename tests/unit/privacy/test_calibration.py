@@ -5,10 +5,13 @@ import math
 import dp_accounting as dpa
 import pytest
 
+from density_assets.errors import BadInput
 from density_assets.privacy import published
 from density_assets.privacy.accounting import spent
 from density_assets.privacy.calibration import calibrate, gaussian_sigma, laplace_scale, selection_epsilon
 from density_assets.privacy.events import Gaussian, Laplace, Selection
+from density_assets.schemes import SCHEMES
+from density_assets.settings import PrivacySettings, SchemeSettings, Settings
 
 
 def gaussians(rho):
@@ -35,6 +38,34 @@ def test_one_gaussian_is_the_analytic_one():
     (event,) = calibrate(lambda rho: [Gaussian("a", gaussian_sigma(rho, 3), 3)], 0.3, 2e-6)
     assert event.sigma == pytest.approx(3 * dpa.get_sigma_gaussian(0.3, 2e-6), rel=0.005)
     assert event.sigma > 3 * dpa.get_sigma_gaussian(0.3, 2e-6)
+
+
+def integers(sensitivity):
+    def events_at(rho):
+        return (
+            Gaussian("a", gaussian_sigma(0.97 * rho, sensitivity), sensitivity),
+            Gaussian("b", gaussian_sigma(0.03 * rho, 2.9e5), 2.9e5),
+        )
+
+    return events_at
+
+
+def test_noise_on_integers_that_is_less_private_than_it_looks_is_refused():
+    """Epsilon 8 was asked and 8.24 is what it costs: the discrete Gaussian of sigma 0.65 is not the continuous one."""
+    with pytest.raises(BadInput, match=r"its sigma is 0\.649, which may cost 8\.518\. Lower .*; nothing was charged"):
+        calibrate(integers(1.0), 8.0, 2e-6, on_integers=True)
+    calibrate(integers(1.0), 8.0, 2e-6)  # where the lattice is fine it is what it looks like
+
+
+def test_noise_on_integers_of_a_usual_size_is_the_noise_that_was_searched_for():
+    for epsilon in (0.1, 0.3, 1.0):
+        assert calibrate(integers(732.0), epsilon, 2e-6, on_integers=True) == calibrate(integers(732.0), epsilon, 2e-6)
+
+
+def test_the_scheme_that_counts_in_integers_says_so():
+    coarse = Settings(privacy=PrivacySettings(epsilon=8, visits_clamp=1), scheme=SchemeSettings(split=0.97))
+    with pytest.raises(BadInput, match="noise on whole numbers must be large beside 1"):
+        SCHEMES["lowrank"].plan(coarse)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,9 @@ from density_assets.publication.pages.page import ReportData, report_html
 HOSTILE = '</script><script>alert(1)</script><!--"><img src=x onerror=alert(1)>\'"&{{ data }}{% raise %}'
 
 
+SIGNED = ("manifest_2007-09-10.json", "f" * 64)
+
+
 @pytest.fixture
 def data() -> ReportData:
     """Two cells; the count of cell c in hour h is 1,000 c + h."""
@@ -24,7 +27,9 @@ def data() -> ReportData:
     errors = np.full((2, 168), 12.3456)
     downloads = {"Counts": "counts.csv"}
     names = ("town", date(2007, 9, 10), "Europe/Paris", ["W", "E"])
-    return ReportData(*names, squares, counts, errors, "All is noise.", downloads, ["Clocks change on Sunday."])
+    return ReportData(
+        *names, squares, counts, errors, "All is noise.", downloads, ["Clocks change on Sunday."], *SIGNED
+    )
 
 
 class Reader(HTMLParser):
@@ -142,7 +147,9 @@ def test_a_city_of_989_cells_fits_in_three_megabytes():
     counts = rng.integers(0, 4000, (len(cells), 168))
     errors = rng.uniform(1, 100, counts.shape)
     week = date(2007, 9, 10)
-    made = ReportData("city", week, "UTC", [str(i) for i in cells.ids], cells.polygons, counts, errors, "", {}, [])
+    made = ReportData(
+        "city", week, "UTC", [str(i) for i in cells.ids], cells.polygons, counts, errors, "", {}, [], *SIGNED
+    )
     assert len(report_html(made).encode()) < 3_000_000
 
 

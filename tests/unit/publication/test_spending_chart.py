@@ -9,7 +9,15 @@ import pytest
 from density_assets.publication.pages.spending_chart import spending_chart, spending_svg
 from density_assets.publication.spending import Spending
 
-YEAR = Spending("2007", ("2007-01-01", "2007-07-02", "2007-12-31"), (0.3, 0.5, 0.7))
+YEAR = Spending(
+    year="2007",
+    weeks=("2007-01-01", "2007-07-02", "2007-12-31"),
+    epsilon=(0.3, 0.5, 0.7),
+    alone=(0.3, 0.3, 0.3),
+    rolling=(0.7, 0.7, 0.7),
+    lifetime=(0.9, 1.0, 1.1),
+    releases=4,
+)
 
 
 def heights(svg: str) -> list[float]:
@@ -41,7 +49,7 @@ def test_alone_it_is_a_picture_with_its_own_style_and_ground():
     svg = spending_svg([YEAR], 3.0)
     assert svg.startswith("<svg xmlns=")
     assert ElementTree.fromstring(svg).get("width") == "560"
-    assert "2007: epsilon 0.700 of 3 after 3 weeks" in svg
+    assert "2007: epsilon 0.700 of 3 after 4 releases of 3 weeks" in svg
     assert ".spending .line {" in svg
     # No page hands the picture its colours, so each must name one of its own.
     assert not re.search(r"var\([\w-]+\)", svg)
@@ -56,4 +64,5 @@ def test_alone_the_newest_three_years_stand_one_below_the_other():
 
 
 def test_a_single_week_is_one_week():
-    assert spending_chart(Spending("2007", ("2007-09-10",), (0.3,)), 3.0).summary == "epsilon 0.300 of 3 after 1 week"
+    one = replace(YEAR, weeks=YEAR.weeks[:1], epsilon=YEAR.epsilon[:1], releases=1)
+    assert spending_chart(one, 3.0).summary == "epsilon 0.300 of 3 after 1 release of 1 week"

@@ -1,5 +1,6 @@
 """Finding the files of a week and the columns in them."""
 
+from collections import Counter
 from datetime import date
 from pathlib import Path
 
@@ -12,6 +13,10 @@ from density_assets.records.event_files import is_complete, open_records, record
 
 WEEK = date(2007, 9, 10)
 COLUMNS = {"user": "user_id", "time": "time", "tower": "tower_id"}
+
+
+def read(*files: Path, **columns: str) -> duckdb.DuckDBPyRelation:
+    return open_records(duckdb.connect(), list(files), Counter(), **{**COLUMNS, **columns})
 
 
 def touch(folder: Path, *names: str) -> None:
@@ -46,7 +51,7 @@ def test_wrong_column_names_are_named_with_the_nearest(tmp_path):
     with pytest.raises(
         BadInput, match=r"r.parquet: city.visit_user must name .* got 'user_id'; did you mean 'userid'\?"
     ):
-        open_records(duckdb.connect(), [file], **COLUMNS)
+        read(file)
 
 
 @pytest.mark.parametrize(
@@ -58,15 +63,15 @@ def test_wrong_column_names_are_named_with_the_nearest(tmp_path):
 )
 def test_columns_of_a_type_that_cannot_be_read(tmp_path, columns, words):
     with pytest.raises(BadInput, match=words):
-        open_records(duckdb.connect(), [written(tmp_path, **columns)], **COLUMNS)
+        read(written(tmp_path, **columns))
 
 
 def test_files_of_two_kinds_are_refused(tmp_path):
     touch(tmp_path, "a.csv", "b.parquet", "c.xlsx")
     with pytest.raises(BadInput, match=r"all be .parquet or all .csv, got .csv, .parquet"):
-        open_records(duckdb.connect(), [tmp_path / "a.csv", tmp_path / "b.parquet"], **COLUMNS)
+        read(tmp_path / "a.csv", tmp_path / "b.parquet")
     with pytest.raises(BadInput, match=r"got .xlsx"):
-        open_records(duckdb.connect(), [tmp_path / "c.xlsx"], **COLUMNS)
+        read(tmp_path / "c.xlsx")
 
 
 def csv(tmp_path: Path, name: str, text: str) -> Path:
@@ -80,29 +85,29 @@ def test_csv_without_the_column_quotes_nothing_of_the_file(tmp_path):
     with pytest.raises(
         BadInput, match=r"city.visit_user must name a column of the file, 'user_id' is not in"
     ) as caught:
-        open_records(duckdb.connect(), [file], **COLUMNS)
+        read(file)
     assert "secretuser" not in str(caught.value)
 
 
 def test_csv_files_of_a_week_share_their_first_line(tmp_path):
     files = [csv(tmp_path, "a.csv", "user_id,time,tower_id\n"), csv(tmp_path, "b.csv", "time,user_id,tower_id\n")]
     with pytest.raises(BadInput, match=r"share their first line, b\.csv and a\.csv differ"):
-        open_records(duckdb.connect(), files, **COLUMNS)
+        read(*files)
     with pytest.raises(BadInput, match=r"c\.csv is empty"):
-        open_records(duckdb.connect(), [csv(tmp_path, "c.csv", "")], **COLUMNS)
+        read(csv(tmp_path, "c.csv", ""))
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 def test_the_delimiter_is_read_off_the_first_line(tmp_path, delimiter):
     text = "\n".join(delimiter.join(row) for row in (["tower_id", "user_id", "time"], ["A", '"ann"', "2007-09-10"]))
-    records = open_records(duckdb.connect(), [csv(tmp_path, "r.csv", text + "\n")], **COLUMNS)
+    records = read(csv(tmp_path, "r.csv", text + "\n"))
     assert records.fetchall()[0][0] == "ann"
 
 
 def test_whole_numbers_stored_as_floats_and_large_identifiers(tmp_path):
     frame = pl.DataFrame({"user_id": pl.Series([2**63 + 5], dtype=pl.UInt64), "time": [0], "tower_id": [12.0]})
     frame.write_parquet(tmp_path / "r.parquet")
-    row = open_records(duckdb.connect(), [tmp_path / "r.parquet"], **COLUMNS).fetchall()[0]
+    row = read(tmp_path / "r.parquet").fetchall()[0]
     assert (row[0], row[3]) == (str(2**63 + 5), "12")
 
 
@@ -123,11 +128,11 @@ def test_whole_numbers_stored_as_floats_and_large_identifiers(tmp_path):
 )
 def test_numbers_in_text_are_seconds_or_milliseconds_by_their_size(tmp_path, text, moment):
     file = csv(tmp_path, "r.csv", f"user_id,time,tower_id\nann,{text},A\n")
-    assert open_records(duckdb.connect(), [file], **COLUMNS).fetchall()[0][1:3] == (moment, None)
+    assert read(file).fetchall()[0][1:3] == (moment, None)
 
 
 def test_a_column_name_is_a_name_and_never_sql(tmp_path):
     odd = 'x", 1 as "y'
     file = written(tmp_path, **{odd: ["ann"], "time": ["2007-09-10 08:00:00"], "tower_id": ["A"]})
-    records = open_records(duckdb.connect(), [file], user=odd, time="time", tower="tower_id")
+    records = read(file, user=odd)
     assert [row[0] for row in records.fetchall()] == ["ann"]

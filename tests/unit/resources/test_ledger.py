@@ -1,21 +1,37 @@
-"""The ledger: paid before drawn, never over budget, and any tampering is noticed."""
+"""The ledger: opened once, paid before drawn, never over budget, and any tampering is noticed."""
 
+import json
+import random
 import sqlite3
 import subprocess
 import sys
 from dataclasses import replace
+from datetime import date, timedelta
+from pathlib import Path
 
 import pytest
+from ledgers import ACT, BUDGET, KEY, opened_ledger, order
 
-from density_assets.privacy.accounting import rdp_bound
+from density_assets.errors import BadInput
+from density_assets.privacy.acts import Act
 from density_assets.privacy.charges import Budget, BudgetRefused
+from density_assets.privacy.composition import compose
 from density_assets.privacy.events import Gaussian
 from density_assets.privacy.release import Charge
-from resources.ledger.ledger import Ledger, LedgerError
+from resources.ledger.book import LedgerError
+from resources.ledger.ledger import Ledger
+from resources.ledger.opening import (
+    Found,
+    backup,
+    open_by_itself,
+    open_for_people,
+    restore,
+    say_moved,
+)
+from resources.ledger.witnesses import NOTHING, Named, Witnesses
 
-BUDGET = Budget(3.0, 1e-5)
 EVENT = Gaussian("series", 17.0, 1.0)  # about epsilon 0.26 at delta 2e-6
-NONE = frozenset()
+NOBODY = "simulated people of town"
 
 
 def charge(week="2007-09-10", door="noisy_series", **changed) -> Charge:
@@ -34,23 +50,111 @@ def charge(week="2007-09-10", door="noisy_series", **changed) -> Charge:
     return replace(made, measurement=f"{made.population} {made.city} {made.week} {made.door}")
 
 
-def weeks(n: int, year: int = 2007) -> list[str]:
-    return [f"{year}-w{i:02}" for i in range(n)]
+def monday(number: int) -> str:
+    return (date(2007, 1, 8) + timedelta(weeks=number)).isoformat()
+
+
+def weeks(n: int) -> list[str]:
+    return [monday(number) for number in range(n)]
 
 
 @pytest.fixture
 def ledger(tmp_path):
-    return Ledger(tmp_path)
+    return opened_ledger(tmp_path)
 
 
 def paid(ledger: Ledger, *charges: Charge, budget: Budget = BUDGET) -> None:
-    ledger.reserve(charges, budget, NONE)
+    ledger.reserve(charges, order(budget), NOTHING)
 
 
 def drawn(ledger: Ledger, *charges: Charge) -> None:
     paid(ledger, *charges)
     for made in charges:
-        ledger.begin_draw(made.measurement, made.events)
+        hashed = ledger.begin_draw(made.measurement, made.events)
+        ledger.finish_draw(hashed, made.measurement, f"digest of {made.measurement}")
+
+
+def known(ledger: Ledger) -> Witnesses:
+    """What stored draws would say."""
+    return Witnesses(drawn=tuple(Named(row.hash, "a draw") for row in ledger.rows() if row.drawn))
+
+
+def written(ledger: Ledger, *statements: str) -> None:
+    """Change the file past the triggers."""
+    with sqlite3.connect(ledger.file) as connection:
+        for action in ("update", "delete"):
+            connection.execute(f"drop trigger entries_no_{action}")
+        for statement in statements:
+            connection.execute(statement)
+
+
+# --- opening ----------------------------------------------------------------------------------------------------------
+
+
+def test_for_real_people_nothing_is_charged_before_somebody_opened_the_ledger(tmp_path):
+    ledger = Ledger(tmp_path)
+    with pytest.raises(LedgerError, match=r"opened by a person .* does not exist: `density ledger init --by NAME"):
+        paid(ledger, charge())
+    open_by_itself(ledger, NOBODY, KEY, Found([], NOTHING))
+    with pytest.raises(LedgerError, match="opened by a person"):
+        paid(ledger, charge())
+    open_for_people(ledger, ACT, KEY, Found([], NOTHING), adopt=False)
+    paid(ledger, charge())
+    assert len(ledger.rows()) == 1
+
+
+def test_a_ledger_is_opened_once_and_has_an_identity_of_its_own(tmp_path):
+    one, other = opened_ledger(tmp_path / "one"), opened_ledger(tmp_path / "other")
+    assert one.accounts().identity != other.accounts().identity
+    with pytest.raises(BadInput, match="opened once"):
+        open_for_people(one, ACT, KEY, Found([], NOTHING), adopt=False)
+
+
+def test_for_simulated_people_it_opens_by_itself_and_for_nobody_else(tmp_path):
+    ledger = Ledger(tmp_path)
+    assert not open_by_itself(ledger, "subscribers", KEY, Found([], NOTHING))
+    assert not ledger.accounts().exists
+    assert open_by_itself(ledger, NOBODY, KEY, Found([], NOTHING))
+    assert not open_by_itself(ledger, NOBODY, KEY, Found([], NOTHING))
+    paid(ledger, charge(population=NOBODY))
+
+
+def test_a_new_ledger_beside_anything_that_was_released_is_refused(tmp_path):
+    for witnesses in (
+        Witnesses(drawn=(Named("a" * 64, "a draw"),)),
+        Witnesses(hashes=(Named("a" * 64, "a chain"),)),
+        Witnesses(releases=(Named("a" * 16, "a table"),)),
+        Witnesses(ledgers=(Named("a" * 32, "a statement"),)),
+    ):
+        with pytest.raises(LedgerError, match=r"lacks 1 .* named by a .* restore a newer backup"):
+            open_by_itself(Ledger(tmp_path), NOBODY, KEY, Found([], witnesses))
+        with pytest.raises(LedgerError, match="lacks 1"):
+            open_for_people(Ledger(tmp_path), ACT, KEY, Found([], witnesses), adopt=True)
+    assert not Ledger(tmp_path).accounts().exists
+
+
+def test_a_copy_is_refused_until_somebody_says_that_it_was_moved(ledger, tmp_path):
+    drawn(ledger, charge(monday(0)))
+    copied = tmp_path / "copied"
+    copied.mkdir()
+    (copied / "ledger.sqlite").write_bytes(ledger.file.read_bytes())
+    copy = Ledger(copied)
+    with pytest.raises(LedgerError, match="is a copy or was moved to another disk"):
+        paid(copy, charge(monday(1)))
+    say_moved(copy, Act("ann", "the old disk is gone"), NOTHING)
+    paid(copy, charge(monday(1)))
+    assert [entry.body["by"] for entry in copy.accounts().of("moved")] == ["ann"]
+
+
+def test_a_ledger_that_is_moved_on_its_disk_goes_on(ledger, tmp_path):
+    paid(ledger, charge(monday(0)))
+    ledger.file.rename(tmp_path / "elsewhere.sqlite")
+    (tmp_path / "moved").mkdir()
+    (tmp_path / "elsewhere.sqlite").rename(tmp_path / "moved" / "ledger.sqlite")
+    paid(Ledger(tmp_path / "moved"), charge(monday(1)))
+
+
+# --- paying -----------------------------------------------------------------------------------------------------------
 
 
 def test_a_release_is_charged_once_however_often_it_is_reserved(ledger):
@@ -72,15 +176,48 @@ def test_a_charge_pays_for_one_draw_only(ledger):
     assert [row.hash for row in ledger.rows()] == [first, second]
 
 
+def test_equal_charges_of_two_ledgers_differ(tmp_path):
+    """Without a nonce, a ledger that was deleted and made again would have the hashes it had before."""
+    hashes = set()
+    for name in "ab":
+        ledger = opened_ledger(tmp_path / name)
+        paid(ledger, charge())
+        hashes.add((ledger.rows()[0].nonce, ledger.rows()[0].hash))
+    assert len(hashes) == len({nonce for nonce, _ in hashes}) == 2
+
+
 def test_nothing_is_drawn_that_is_not_paid(ledger):
     with pytest.raises(LedgerError, match="must be paid for"):
         ledger.begin_draw("anything", (EVENT,))
 
 
-def test_weeks_add_up_by_renyi_divergence_and_not_by_summing(ledger):
+def test_a_draw_is_finished_once_and_only_where_it_was_begun(ledger):
+    paid(ledger, charge())
+    (row,) = ledger.rows()
+    with pytest.raises(ValueError, match="not begun"):
+        ledger.finish_draw(row.hash, charge().measurement, "d")
+    hashed = ledger.begin_draw(charge().measurement, (EVENT,))
+    with pytest.raises(ValueError, match="not begun, or was made before"):
+        ledger.finish_draw(hashed, "another measurement", "d")
+    ledger.finish_draw(hashed, charge().measurement, "d")
+    with pytest.raises(ValueError, match="was made before"):
+        ledger.finish_draw(hashed, charge().measurement, "e")
+    assert [row.digest for row in ledger.rows()] == ["d"]
+
+
+def test_a_charge_of_real_people_says_who_and_why(ledger):
+    with pytest.raises(BadInput, match="must say who and why"):
+        ledger.reserve([charge()], order(act=None), NOTHING)
+    assert ledger.rows() == []
+    ledger.reserve([charge()], order(act=Act("ann", "first week", "schedule every_monday")), NOTHING)
+    (row,) = ledger.rows()
+    assert (row.by, row.reason, row.how) == ("ann", "first week", "schedule every_monday")
+
+
+def test_weeks_add_up_in_squares_and_not_by_summing(ledger):
     for week in weeks(50):
         paid(ledger, charge(week))
-    assert rdp_bound([EVENT] * 50, BUDGET.delta).epsilon < BUDGET.epsilon < 50 * 0.26
+    assert compose([EVENT] * 50).epsilon(BUDGET.delta) < BUDGET.epsilon < 50 * 0.26
 
 
 def test_a_refusal_says_spent_asked_and_left_and_charges_nothing(ledger):
@@ -89,37 +226,66 @@ def test_a_refusal_says_spent_asked_and_left_and_charges_nothing(ledger):
         paid(ledger, charge(week), budget=tight)
     with pytest.raises(BudgetRefused) as refused:
         for week in weeks(20)[3:]:
-            paid(ledger, charge(week, door="a"), charge(week, door="b"), budget=tight)
-    before = len(ledger.rows())
+            paid(ledger, charge(week, door="a"), charge(week, door="b"))
+    assert len(ledger.rows()) % 2 == 1  # both doors of a release or none
     message = str(refused.value)
-    assert "may cost epsilon 0.5 at delta 1e-05 together: spent 0." in message
-    assert "this release costs" in message
-    assert "enough for 0 such releases" in message
-    assert before == 3 or before % 2 == 1  # both doors of a release or none
-    assert ledger.verify() == before
+    assert "epsilon 0.5 at delta 1e-05" in message
+    assert "spent 0." in message
+    assert "Nothing was charged and nothing drawn" in message
 
 
-def test_a_budget_smaller_than_one_release_refuses_the_first(ledger):
+def test_eight_weeks_across_new_year_are_refused(ledger):
+    """By calendar year they once passed a budget of 3.0 and cost 4.35 together."""
+    loud = (Gaussian("series", 42.5, 15.0),)  # four of them cost 2.95, eight 4.35
+    across = [(date(2007, 12, 10) + timedelta(weeks=n)).isoformat() for n in range(8)]
+    with pytest.raises(BudgetRefused, match="52"):
+        for week in across:
+            paid(ledger, charge(week, events=loud))
+    assert [row.charge.week[:4] for row in ledger.rows()] == ["2007"] * 4  # the fifth has a calendar year for itself
+
+
+def test_a_budget_smaller_than_one_release_refuses_the_first_and_is_not_recorded(ledger):
     with pytest.raises(BudgetRefused, match=r"spent 0\.000"):
         paid(ledger, charge(), budget=Budget(0.01, 1e-5))
     assert ledger.rows() == []
+    assert ledger.accounts().budget("subscribers") is None
 
 
-def test_budgets_are_per_population_and_calendar_year(ledger):
-    tight = Budget(0.3, 1e-5)
+def test_budgets_are_per_population_and_year(ledger):
+    tight = Budget(0.25, 1e-5)
     paid(ledger, charge("2007-09-10"), budget=tight)
     with pytest.raises(BudgetRefused):
         paid(ledger, charge("2007-09-17"), budget=tight)
-    paid(ledger, charge("2008-01-07"), budget=tight)
+    with pytest.raises(BudgetRefused):  # another calendar year, but less than 52 weeks later
+        paid(ledger, charge("2008-09-01"), budget=tight)
+    paid(ledger, charge("2008-09-08"), budget=tight)
     paid(ledger, charge("2007-09-17", population="others"), budget=tight)
     with pytest.raises(BudgetRefused):  # another city, the same people
         paid(ledger, charge("2007-09-17", city="lyon"), budget=tight)
 
 
-@pytest.mark.parametrize("statement", ["update charges set epsilon = 0.01", "delete from charges", "delete from draws"])
+def test_the_budget_is_what_was_recorded_whatever_settings_say(ledger):
+    """Budgets 3 and 8 in one home once took a year to 3.66 without a trace."""
+    tight, wide = Budget(0.25, 1e-5), Budget(8.0, 1e-5)
+    paid(ledger, charge("2007-09-10"), budget=tight)
+    with pytest.raises(BudgetRefused, match=r"0\.25 at delta"):
+        paid(ledger, charge("2007-09-17"), budget=wide)
+    with pytest.raises(BudgetRefused, match="raising a budget is a recorded act"):
+        ledger.reserve([charge("2007-09-17")], order(wide, stated=True), NOTHING)
+    ledger.give_budget("subscribers", wide, Act("ann", "a study of traffic"), NOTHING)
+    paid(ledger, charge("2007-09-17"), budget=tight)
+    given = [(entry.body["epsilon"], entry.body["by"]) for entry in ledger.accounts().budgets("subscribers")]
+    assert given == [(0.25, "tester"), (8.0, "ann")]
+    with pytest.raises(BudgetRefused, match=r"0\.31 at delta"):  # settings may ask for less
+        ledger.reserve([charge("2007-09-24")], order(Budget(0.31, 1e-5), stated=True), NOTHING)
+
+
+# --- tampering --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("statement", ["update entries set body = '{}'", "delete from entries"])
 def test_rows_cannot_be_changed_or_removed(ledger, statement):
-    paid(ledger, charge())
-    ledger.begin_draw(charge().measurement, (EVENT,))
+    drawn(ledger, charge())
     with sqlite3.connect(ledger.file) as connection, pytest.raises(sqlite3.IntegrityError, match="append-only"):
         connection.execute(statement)
 
@@ -127,120 +293,159 @@ def test_rows_cannot_be_changed_or_removed(ledger, statement):
 @pytest.mark.parametrize(
     "statement",
     [
-        "update charges set events = '[]' where row = 2",
-        "update charges set week = '2007-01-01' where row = 1",
-        "delete from charges where row = 2",
-        "delete from charges where row = 1",
-        "update draws set charge = (select hash from charges where row = 3) where row = 1",
-        "insert into charges select 9, at, population, unit, city, week, revision, door, measurement, epsilon, delta, "
-        "events, previous, 'forged' from charges where row = 1",
+        "update entries set body = replace(body, '17.0', '17000.0') where kind = 'charge'",
+        "update entries set at = '2007-01-01' where row = 2",
+        "update entries set version = 1 where row = 3",
+        "delete from entries where row = 4",
+        "delete from entries where row = 1",
+        "update entries set kind = 'moved' where kind = 'begun'",
+        "insert into entries select 99, version, kind, at, body, 'else', 'forged' from entries where row = 4",
     ],
 )
 def test_tampering_past_the_triggers_is_noticed_and_stops_everything(ledger, statement):
     for week in weeks(3):
-        paid(ledger, charge(week))
-    ledger.begin_draw(charge("2007-w00").measurement, (EVENT,))
-    with sqlite3.connect(ledger.file) as connection:
-        for trigger in ("charges_no_update", "charges_no_delete", "draws_no_update", "draws_no_delete"):
-            connection.execute(f"drop trigger {trigger}")
-        connection.execute(statement)
+        drawn(ledger, charge(week))
+    written(ledger, statement)
     with pytest.raises(LedgerError, match="not what was written"):
-        ledger.verify()
+        ledger.accounts()
     with pytest.raises(LedgerError, match="Nothing may be drawn"):
-        paid(ledger, charge("2007-w09"))
+        paid(ledger, charge(monday(9)))
+    with pytest.raises(LedgerError, match="Nothing may be drawn"):
+        ledger.rows()
 
 
-def test_a_cut_tail_and_a_lost_file_are_noticed_by_what_measurements_know(ledger):
+def test_a_flipped_byte_is_noticed_or_changes_nothing(ledger):
+    """Each is read as it was written or not at all; in an index, one once let a charge pay for two draws."""
+    for week in weeks(4):
+        drawn(ledger, charge(week))
+    with sqlite3.connect(ledger.file) as connection:
+        connection.execute("pragma wal_checkpoint(truncate)")
+    whole, before = ledger.file.read_bytes(), ledger.accounts()
+    chance, noticed = random.Random(7), 0
+    for _ in range(300):
+        place = chance.randrange(100, len(whole))  # past SQLite's own header
+        ledger.file.write_bytes(whole[:place] + bytes([whole[place] ^ (1 << chance.randrange(8))]) + whole[place + 1 :])
+        for side in ("-wal", "-shm"):
+            ledger.file.with_name(f"ledger.sqlite{side}").unlink(missing_ok=True)
+        try:
+            assert ledger.accounts() == before
+        except LedgerError:
+            noticed += 1
+    assert noticed > 100
+
+
+def test_a_cut_tail_and_a_lost_file_are_noticed_by_witnesses(ledger):
     for week in weeks(2):
         drawn(ledger, charge(week))
-    known = frozenset(row.hash for row in ledger.rows())
-    with sqlite3.connect(ledger.file) as connection:
-        connection.execute("drop trigger charges_no_delete")
-        connection.execute("delete from charges where row = 2")
-    assert ledger.verify() == 1  # the chain alone cannot tell
+    witnesses = known(ledger)
+    last = max(entry.row for entry in ledger.accounts().of("charge"))
+    written(ledger, f"delete from entries where row >= {last}")
+    assert len(ledger.rows()) == 1  # the chain alone cannot tell
     with pytest.raises(LedgerError, match=r"lacks 1 .* cut, lost or replaced by an older copy"):
-        ledger.verify(known)
+        ledger.accounts(witnesses)
     with pytest.raises(LedgerError, match="restore a newer backup"):
-        ledger.reserve([charge("2007-w05")], BUDGET, known)
+        ledger.reserve([charge(monday(5))], order(), witnesses)
     for file in ledger.file.parent.glob("ledger.sqlite*"):
         file.unlink()
     with pytest.raises(LedgerError, match="lacks 2"):
-        ledger.verify(known)
+        ledger.accounts(witnesses)
     with pytest.raises(LedgerError, match="lacks 2"):
-        ledger.reserve([charge("2007-w05")], BUDGET, known)
+        ledger.reserve([charge(monday(5))], order(), witnesses)
+
+
+# --- copies -----------------------------------------------------------------------------------------------------------
 
 
 def test_backup_and_restore(ledger, tmp_path):
-    drawn(ledger, charge("2007-w00"))
-    ledger.backup(tmp_path / "copies" / "one.sqlite")
-    drawn(ledger, charge("2007-w01"))
-    ledger.backup(tmp_path / "copies" / "two.sqlite")
-    known = frozenset(row.hash for row in ledger.rows())
+    drawn(ledger, charge(monday(0)))
+    backup(ledger, tmp_path / "copies" / "one.sqlite")
+    drawn(ledger, charge(monday(1)))
+    backup(ledger, tmp_path / "copies" / "two.sqlite")
+    witnesses = known(ledger)
     with pytest.raises(LedgerError, match="lacks 1"):  # an old copy
-        ledger.restore(tmp_path / "copies" / "one.sqlite", known)
+        restore(ledger, tmp_path / "copies" / "one.sqlite", ACT, witnesses)
     with pytest.raises(LedgerError, match="must hold everything the present one does"):
-        ledger.restore(tmp_path / "copies" / "one.sqlite", NONE)
+        restore(ledger, tmp_path / "copies" / "one.sqlite", ACT, NOTHING)
     for file in tmp_path.glob("ledger.sqlite*"):
         file.unlink()
-    ledger.restore(tmp_path / "copies" / "two.sqlite", known)
-    assert ledger.verify(known) == 2
-    paid(ledger, charge("2007-w02"))
-    assert ledger.verify(known) == 3
+    restore(ledger, tmp_path / "copies" / "two.sqlite", ACT, witnesses)
+    assert len(ledger.accounts(witnesses).rows) == 2
+    paid(ledger, charge(monday(2)))
+    assert len(ledger.accounts(witnesses).rows) == 3
+
+
+def test_a_lost_ledger_is_restored_from_the_chain_that_was_published_last(ledger, tmp_path):
+    drawn(ledger, charge(monday(0)), charge(monday(1)))
+    accounts = ledger.accounts()
+    chain = tmp_path / "ledger_2007-01-15.json"
+    chain.write_text(json.dumps(accounts.records.published(len(accounts.entries))))
+    for file in tmp_path.glob("ledger.sqlite*"):
+        file.unlink()
+    restore(ledger, chain, Act("ann", "the disk broke"), known(Ledger(tmp_path)))
+    assert ledger.accounts().rows == accounts.rows
+    assert [entry.body["reason"] for entry in ledger.accounts().of("moved")] in ([], ["the disk broke"])
+    paid(ledger, charge(monday(2)))
+    chain.write_text(chain.read_text().replace("17.0", "18.0", 1))
+    with pytest.raises(LedgerError, match="must be whole"):
+        restore(ledger, chain, ACT, NOTHING)
 
 
 def test_a_copy_that_forgot_a_draw_is_refused(ledger, tmp_path):
     """Put back, it would pay for a second draw with the charge of the first."""
     paid(ledger, charge())
-    ledger.backup(tmp_path / "copy.sqlite")
+    backup(ledger, tmp_path / "copy.sqlite")
     ledger.begin_draw(charge().measurement, (EVENT,))
-    with pytest.raises(LedgerError, match="lacks 1 draws: keep the present one"):
-        ledger.restore(tmp_path / "copy.sqlite", NONE)
+    with pytest.raises(LedgerError, match="lacks 1 entries: keep the present one"):
+        restore(ledger, tmp_path / "copy.sqlite", ACT, NOTHING)
 
 
 def test_a_damaged_ledger_can_be_mended_from_a_copy(ledger, tmp_path):
-    drawn(ledger, charge("2007-w00"), charge("2007-w01"))
-    ledger.backup(tmp_path / "copy.sqlite")
-    with sqlite3.connect(ledger.file) as connection:
-        connection.execute("drop trigger charges_no_update")
-        connection.execute("update charges set events = '[]' where row = 2")
-    ledger.restore(tmp_path / "copy.sqlite", NONE)
-    assert ledger.verify() == 2
+    drawn(ledger, charge(monday(0)), charge(monday(1)))
+    backup(ledger, tmp_path / "copy.sqlite")
+    before = ledger.rows()
+    written(ledger, "update entries set body = '{}' where row = 4")
+    restore(ledger, tmp_path / "copy.sqlite", ACT, NOTHING)
+    assert ledger.rows() == before
     with sqlite3.connect(ledger.file) as connection, pytest.raises(sqlite3.IntegrityError, match="append-only"):
-        connection.execute("delete from charges")
+        connection.execute("delete from entries")
 
 
 def test_a_charge_pays_for_the_events_it_names_and_no_others(ledger):
     """Were a plan to change between two doors, by an upgrade say, the old charge would be too small."""
-    paid(ledger, charge())
+    paid(ledger, charge(), budget=Budget(50.0, 1e-5))
     louder = (Gaussian("series", 1.0, 1.0),)
     with pytest.raises(LedgerError, match="no unused charge"):
         ledger.begin_draw(charge().measurement, louder)
-    paid(ledger, charge(events=louder), budget=Budget(50.0, 1e-5))
+    paid(ledger, charge(events=louder))
     assert len(ledger.rows()) == 2
     ledger.begin_draw(charge().measurement, louder)
 
 
-def test_there_is_nothing_to_back_up_before_the_first_release(ledger, tmp_path):
+def test_there_is_nothing_to_back_up_before_it_is_opened(tmp_path):
     with pytest.raises(LedgerError, match="no ledger to back up yet"):
-        ledger.backup(tmp_path / "copy.sqlite")
+        backup(Ledger(tmp_path), tmp_path / "copy.sqlite")
 
 
 def test_many_processes_charge_one_chain(ledger, tmp_path):
     code = """
-import sys; from pathlib import Path
+import sys; from datetime import date, timedelta; from pathlib import Path
+sys.path.insert(0, sys.argv[3])
+from ledgers import order
 from density_assets.privacy.events import Gaussian
-from density_assets.privacy.charges import Budget
 from density_assets.privacy.release import Charge
 from resources.ledger.ledger import Ledger
+from resources.ledger.witnesses import NOTHING
 ledger = Ledger(Path(sys.argv[1]))
 for i in range(10):
-    week = f"2007-{sys.argv[2]}-{i}"
+    week = str(date(2007, 1, 8) + timedelta(weeks=10 * "abc".index(sys.argv[2]) + i))
     charge = Charge(population="p", city="c", week=week, revision=1, epsilon=0.3, delta=2e-6, door="d",
                     measurement=week, events=(Gaussian("q", 100.0, 1.0),))
-    ledger.reserve([charge], Budget(3, 1e-5), frozenset())
-    ledger.begin_draw(week, charge.events)
+    ledger.reserve([charge], order(), NOTHING)
+    ledger.finish_draw(ledger.begin_draw(week, charge.events), week, "digest")
 """
-    started = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path), name]) for name in "abc"]
+    support = str(Path(__file__).parents[2] / "support")
+    started = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path), name, support]) for name in "abc"]
     assert [process.wait() for process in started] == [0, 0, 0]
-    assert ledger.verify() == 30
-    assert all(row.drawn for row in ledger.rows())
+    rows = ledger.rows()
+    assert len(rows) == 30
+    assert all(row.drawn and row.digest for row in rows)

@@ -330,7 +330,7 @@ def test_it_is_taken_over_whole_or_not_at_all(tmp_path, monkeypatch):
         write(self, table, week, frame, release)
 
     monkeypatch.setattr(ReleasedTables, "write_release_week", full)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(BadInput, match="is full"):
         Store(tmp_path, "town")
     assert not (tmp_path / "town/release/tables").exists()
     monkeypatch.undo()

@@ -46,7 +46,7 @@ def test_a_failure_half_way_leaves_the_old_week_and_no_trace(store):
         writer.write(FRAME.head(1).to_arrow())
         raise RuntimeError("disk")
     assert store.read_week("visits", WEEK).equals(FRAME)
-    assert os.listdir(store.confidential / "visits") == [f"{WEEK}.parquet"]
+    assert sorted(os.listdir(store.confidential / "visits")) == [f"{WEEK}.digest", f"{WEEK}.parquet"]
 
 
 def test_a_week_nothing_was_written_to_is_refused(store):

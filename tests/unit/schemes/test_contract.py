@@ -39,7 +39,7 @@ TRUTH = week()
 
 def settings(name, epsilon=0.3, calibration="sound", improved=True):
     return Settings(
-        privacy=PrivacySettings(epsilon=epsilon),
+        privacy=PrivacySettings().model_copy(update={"epsilon": epsilon}),  # beyond what settings accept, too
         scheme=SchemeSettings(name=name, calibration=calibration, improved=improved),
     )
 

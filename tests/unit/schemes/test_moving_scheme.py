@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from density_assets.privacy.events import SparseVector, WindowSelection, from_record, to_record
 from density_assets.privacy.noise import SimulatedNoise
+from density_assets.privacy.promise import explain
 from density_assets.publication.statement import as_markdown
 from density_assets.schemes import SCHEMES
 from density_assets.schemes.moving.walk import FIRST_DAY
@@ -78,10 +79,13 @@ def test_events_can_be_read_in_the_privacy_statement(name):
     events = [to_record(event) for event in plan(name)[SERIES]]
     facts = dict.fromkeys(("city", "week", "unit", "scheme", "calibration", "revision"), "")
     numbers = {"epsilon": 0.3, "delta": 2e-6, "software": {}, "warnings": []}
-    year = {"epsilon": 0.3, "budget_epsilon": 3.0, "delta": 1e-5, "year": 2007}
+    person = {"from": "2006-09-18", "to": "2007-09-10", **explain((), (), ())}
+    year = {"epsilon": 0.3, "budget_epsilon": 3.0, "delta": 1e-5, "year": 2007, "for_a_person": person}
+    ledger = {"file": "ledger_2007-09-10.json", "identity": "abc", "row": 7}
     charges = [{"door": SERIES, "hash": "abc", "events": events}]
     accounted = {"epsilon": 0.3, "accountant": "RDP"}
-    text = as_markdown(facts | numbers | {"charges": charges, "accounted": accounted, "cumulative": year})
+    paid = {"charges": charges, "accounted": accounted, "cumulative": year, "ledger": ledger, "budget": []}
+    text = as_markdown(facts | numbers | paid)
     assert "28 times at most" in text
     assert all(f"| {event['kind']} |" in text for event in events)
 

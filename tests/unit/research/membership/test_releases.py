@@ -11,7 +11,8 @@ from density_assets.settings import PrivacySettings, SchemeSettings, Settings
 
 
 def settings(scheme: str, epsilon: float) -> Settings:
-    return Settings(privacy=PrivacySettings(epsilon=epsilon), scheme=SchemeSettings(name=scheme))
+    privacy = PrivacySettings().model_copy(update={"epsilon": epsilon})  # also one that no file may ask for
+    return Settings(privacy=privacy, scheme=SchemeSettings(name=scheme))
 
 
 @pytest.fixture(scope="module")

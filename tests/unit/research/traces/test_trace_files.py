@@ -4,6 +4,8 @@ import gzip
 from datetime import UTC, datetime
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from density_assets.errors import BadInput
@@ -92,6 +94,29 @@ def test_lines_without_their_fields_and_numbers_that_are_none_are_counted(tmp_pa
     reading = read(tmp_path)
     assert points(reading) == {("a", 16, 8)}
     assert reading.left_out == {"unreadable": 4}
+
+
+def test_lines_that_are_far_too_long_or_hold_odd_bytes_are_counted(tmp_path):
+    good = f"a,{HERE.replace(' ', ',')},{MONDAY_8}"
+    odd = ["\x01".join(good.split(",")), "x" * 40_000_000, "x" * 3_000_000, "\0"]
+    (tmp_path / "cabs.csv").write_text("\n".join(["cab,lat,lon,unixtime", *odd, good]))
+    reading = read(tmp_path)
+    assert points(reading) == {("a", 16, 8)}
+    assert reading.left_out == {"unreadable": 4}
+
+
+@pytest.mark.parametrize("kind", ["string", "double", "timestamp"])
+def test_values_that_nobody_can_read_are_counted_alone(tmp_path, kind):
+    """In a Parquet file, where the database would stop at the first."""
+    raw = pa.array([b"a", b"\xff" if kind == "string" else b"b"], pa.large_binary())
+    users = pa.Array.from_buffers(pa.large_string(), 2, raw.buffers())
+    lat, lon = map(float, HERE.split())
+    times = pa.array([MONDAY_8 * 1000, 2**62 if kind == "timestamp" else MONDAY_8 * 1000], pa.int64())
+    table = {"cab": users, "lat": [lat, float("nan") if kind == "double" else lat], "lon": [lon] * 2}
+    pq.write_table(pa.table(table | {"unixtime": times.cast(pa.timestamp("ms", "UTC"))}), tmp_path / "cabs.parquet")
+    reading = read(tmp_path)
+    assert points(reading) == {("a", 16, 8)}
+    assert reading.left_out == {"unreadable": 1}
 
 
 def test_a_column_the_recipe_names_is_taken_and_no_other(tmp_path):
@@ -213,7 +238,12 @@ def test_our_own_tables_of_visits(tmp_path):
         ("first_week = 2008-05-20", "Monday"),
         ("south = 40.0", "south < north"),
         ('timezone = "Mars"', "IANA"),
-        ("weeks =", "readable TOML"),
+        ("weeks =", "must be TOML"),
+        ("weeks = true", "weeks: Input should be a valid integer, got True"),
+        ("weeks = 100000", "weeks: Input should be less than or equal to 520"),
+        ("first_week = 9999-12-27", "weeks must lie between 1970-01-05 and 2999-12-30"),
+        ("south = nan", "south"),
+        ("rows = [[1]]", "rows must be one value, got a list"),
     ],
 )
 def test_a_recipe_that_makes_no_sense_is_refused(tmp_path, text, message):

@@ -1,0 +1,78 @@
+"""What the UI shows of a published week after a run that would have replaced it: that it is well."""
+
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from runs import WEEK, only, opened
+from town import Town
+
+from density_assets.definitions import BLUEPRINTS, build
+from density_assets.graph.partitions import weekly_partitions
+from density_assets.privacy.zones import Zone
+from resources.ledger.ledger import Ledger
+
+OPEN = [plan.name for plan in BLUEPRINTS if plan.weekly and plan.zone.open and plan.zone is not Zone.PUBLIC]
+
+
+@pytest.fixture
+def instance(tmp_path):
+    with dg.DagsterInstance.local_temp(str(tmp_path), {"telemetry": {"enabled": False}}) as instance:
+        yield instance
+
+
+def ended_as(town: Town, home: Path, instance: dg.DagsterInstance, **options) -> dg.DagsterRunStatus:
+    job = build(opened(town.settings, home)).resolve_job_def("weekly_release")
+    result = job.execute_in_process(instance=instance, partition_key=WEEK, raise_on_error=False, **options)
+    return instance.get_run_by_id(result.run_id).status
+
+
+def marks(town: Town, home: Path, instance: dg.DagsterInstance) -> dict[str, str | None]:
+    """How each open asset marks the week: the same that its page and the lineage page show."""
+    weeks = weekly_partitions(opened(town.settings, home))
+    status = {name: instance.get_status_by_partition(dg.AssetKey(name), [WEEK], weeks)[WEEK] for name in OPEN}
+    return {name: found.value if found else None for name, found in status.items()}
+
+
+def move_a_tower(town: Town) -> None:
+    towers = town.folder / "towers.csv"
+    towers.write_text(towers.read_text().replace("650500.0", "650400.0"))
+
+
+def files(home: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in (home / "town/release").glob(f"*_{WEEK}*")}
+
+
+@pytest.mark.parametrize("assets", [None, ("density",)], ids=["the week", "one asset by hand"])
+def test_a_run_that_would_replace_a_published_week_is_called_off_and_marks_nothing(town, tmp_path, instance, assets):
+    home = tmp_path / "home"
+    assert ended_as(town, home, instance) is dg.DagsterRunStatus.SUCCESS
+    published, green = files(home), dict.fromkeys(OPEN, "MATERIALIZED")
+    assert len(published) == 10
+    assert marks(town, home, instance) == green
+    move_a_tower(town)
+    if assets:
+        ended_as(town, home, instance, asset_selection=only("cells", "antennas", "towers"))
+    chosen = {"asset_selection": only(*assets)} if assets else {}
+    assert ended_as(town, home, instance, **chosen) is dg.DagsterRunStatus.CANCELED
+    assert marks(town, home, instance) == green
+    assert files(home) == published
+    assert len(Ledger(home).rows()) == 2
+
+
+def test_a_week_that_fails_before_it_is_published_is_marked_as_failed(town, tmp_path, instance):
+    town.set("[engine]", "[privacy]\nbudget_epsilon = 0.1\n[engine]")
+    assert ended_as(town, tmp_path / "home", instance) is dg.DagsterRunStatus.FAILURE
+    failed = marks(town, tmp_path / "home", instance)
+    assert {name: failed[name] for name in ("noisy_series", "density")} == {
+        "noisy_series": "FAILED",
+        "density": "FAILED",
+    }
+
+
+def test_a_first_week_is_not_said_to_be_like_the_week_before(town, tmp_path, instance):
+    """A check that had nothing to compare with neither passed nor failed."""
+    assert ended_as(town, tmp_path / "home", instance) is dg.DagsterRunStatus.SUCCESS
+    check = dg.AssetCheckKey(dg.AssetKey("density"), "like_the_week_before")
+    (record,) = instance.event_log_storage.get_asset_check_execution_history(check, limit=2)
+    assert record.status.value == "PLANNED"  # which the UI shows as skipped once the run has ended well

@@ -1,0 +1,78 @@
+"""What is mutated, and which tests must notice: those that are about it, quick ones first.
+
+Not mutated, because no release depends on it: what a scheme makes of noisy numbers (`estimate` and what only it calls),
+and published calibrations, which the doors refuse.
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+PRIVACY, SCHEMES, MOVING = "density_assets/privacy", "density_assets/schemes", "density_assets/schemes/moving"
+ESTIMATION = ("estimate", "_standard_error", "place_totals", "deviation", "mapped_error", "CONSISTENCY_SEED")
+PUBLISHED = ("published", "_published", "published_utility", "published_sensitivity", "published_plan")
+
+UNIT = "tests/unit/privacy"
+OF_SCHEMES = (
+    "tests/unit/schemes/test_plans.py",
+    "tests/unit/schemes/test_contract.py",
+    "tests/unit/schemes/test_fourier_scheme.py",
+    "tests/unit/schemes/test_doors_of_schemes.py",
+)
+OF_MOVING = (
+    "tests/unit/schemes/test_plans.py",
+    "tests/unit/schemes/test_perturbation.py",
+    "tests/unit/schemes/test_windows.py",
+    "tests/unit/schemes/test_moving_scheme.py",
+    "tests/privacy/test_moving_draws.py",
+    "tests/unit/schemes/test_doors_of_schemes.py",
+)
+OF_SQL = (
+    "tests/unit/resources/test_engine.py",
+    "tests/privacy/test_sensitivity.py::test_adversaries_stay_within_the_bounds",
+    "tests/privacy/test_sensitivity.py::test_an_hour_that_happens_twice_counts_once",
+)
+OF_DOORS = ("tests/graph/test_doors.py", "tests/privacy/test_neighbours_in_the_graph.py")
+OF_LEDGER = ("tests/unit/resources/test_ledger.py", "tests/unit/resources/test_measurements.py")
+
+
+@dataclass(frozen=True)
+class Target:
+    """A file, what in it is left alone, and the tests that must notice."""
+
+    file: str
+    tests: tuple[str, ...]
+    skip: frozenset[str] = field(default_factory=frozenset)
+
+    @property
+    def sql(self) -> bool:
+        """Whether it is a model."""
+        return Path(self.file).suffix == ".sql"
+
+
+def _of(folder: str, names: str, tests: tuple[str, ...], skip: tuple[str, ...] = ()) -> list[Target]:
+    return [Target(f"{folder}/{name}.py", tests, frozenset(skip)) for name in names.split()]
+
+
+def _models(names: str, *tests: str) -> list[Target]:
+    return [Target(f"dbt_like_sql/{name}.sql", tests) for name in names.split()]
+
+
+TARGETS = [
+    *_of(PRIVACY, "events", (f"{UNIT}/test_events.py", "tests/unit/schemes/test_moving_scheme.py")),
+    *_of(PRIVACY, "noise", (f"{UNIT}/test_noise.py",)),
+    *_of(PRIVACY, "calibration published", (f"{UNIT}/test_calibration.py", "-k", "not with_laplace")),
+    *_of(PRIVACY, "sensitivity", (f"{UNIT}/test_sensitivity_bounds.py",)),
+    *_of(PRIVACY, "release chain", (f"{UNIT}/test_release_value.py", f"{UNIT}/test_chain.py")),
+    *_of(PRIVACY, "zones", (f"{UNIT}/test_zones.py",)),
+    *_of(PRIVACY, "accounting planning", (f"{UNIT}/test_accounting.py", f"{UNIT}/test_planning.py")),
+    *_of(PRIVACY, "charges", (*OF_LEDGER, f"{UNIT}/test_planning.py")),
+    *_of(SCHEMES, "__init__ additive fourier lowrank scheme run", OF_SCHEMES, (*ESTIMATION, *PUBLISHED)),
+    *_of(SCHEMES, "drawn_tables", ("tests/unit/schemes/test_drawn_tables.py",)),
+    *_of(MOVING, "perturbation schemes stream walk windows zcdp_budget", OF_MOVING, (*ESTIMATION, *PUBLISHED)),
+    *_models("events visits", "tests/unit/resources/test_ingest.py", *OF_SQL[1:]),
+    *_models("truncated_visits tower_series one_visit_histogram visit_total", *OF_SQL),
+    *_models("kept_per_user visits_per_user", "tests/unit/resources/test_engine.py"),
+    *_of("resources", "measurements", (*OF_LEDGER, "tests/privacy/test_drawn_once.py")),
+    *_of("resources/ledger", "ledger", OF_LEDGER),
+    *_of("density_assets/graph", "doors", OF_DOORS),
+]

@@ -1,0 +1,52 @@
+"""Ledgers that somebody has opened, as tests need them."""
+
+from contextlib import suppress
+from pathlib import Path
+
+from density_assets.city import City
+from density_assets.errors import BadInput
+from density_assets.privacy.acts import Act
+from density_assets.privacy.charges import Budget
+from density_assets.settings import load_settings
+from resources.ledger.ledger import Ledger, Order, place_digest
+from resources.ledger.opening import Found, open_for_people, say_moved
+from resources.ledger.witnesses import NOTHING
+
+ACT = Act("tester", "a test")
+KEY = "ab" * 32
+BUDGET = Budget(3.0, 1e-5)
+
+
+def open_ledger(city: City) -> None:
+    """Open the ledger of a city for real people, unless it is, or a test has taken it away."""
+    lost = not city.ledger.file.exists() and any(city.home.glob("*/release/measurements/*.npz"))
+    if lost:
+        return
+    accounts = city.ledger.accounts()
+    if not accounts.declared:
+        open_for_people(city.ledger, ACT, city.new_key(), Found([], NOTHING), adopt=False)
+    elif accounts.place != place_digest(accounts.identity, city.ledger.book):
+        say_moved(city.ledger, ACT, NOTHING)  # a test works on a copy of a home
+
+
+def opened_ledger(home: Path) -> Ledger:
+    """A ledger for real people, with a key that nobody has."""
+    ledger = Ledger(home)
+    if not ledger.accounts().declared:
+        open_for_people(ledger, ACT, KEY, Found([], NOTHING), adopt=False)
+    return ledger
+
+
+def open_before(home: Path, *arguments: str) -> None:
+    """Open the ledger before a command that draws, as somebody who runs it on records of real people has done."""
+    if not {"release", "backfill", "rebuild", "ui"} & set(arguments) or "--settings" not in arguments:
+        return
+    with suppress(BadInput):  # settings that cannot be used are what the command is about
+        city = City(load_settings(Path(arguments[arguments.index("--settings") + 1])), home)
+        if not city.synthetic:
+            open_ledger(city)
+
+
+def order(budget: Budget = BUDGET, act: Act | None = ACT, **about) -> Order:
+    """What charges of tests are made under."""
+    return Order(act, budget, **about)

@@ -1,0 +1,46 @@
+"""What `check` says of records that are odd: how many and why, never which."""
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from runs import MONDAY
+
+from density_assets.cli.inspection import inspect
+from density_assets.errors import BadInput
+from density_assets.settings import load_settings
+
+
+def lines(town, tmp_path) -> list[str]:
+    said = inspect(load_settings(town.settings), MONDAY, tmp_path / "home")
+    return [" ".join(line.split()) for line in said.splitlines()]
+
+
+def test_lines_that_are_no_text_and_times_no_calendar_has(town, tmp_path):
+    town.write_visits(
+        "ann,2007-09-10 08:10:00,A\nbob,2007-09-12 20:00:00,D\nbob,99999-01-01 00:00:00,D\nbob,2007-09-20 00:00:00,D\n"
+    )
+    with (town.visits / "part-0.csv").open("ab") as file:
+        file.write(b"\xff,2007-09-12 20:00:00,D\n" + b"x" * 2_100_000 + b",2007-09-12 20:00:00,D\n")
+    said = lines(town, tmp_path)
+    assert {"records 6", "2 usable", "2 outside the week", "2 line not readable"} <= set(said)
+    assert said[-1] == "span 2007-09-10 08h to 2007-09-20 00h"
+
+
+def test_a_damaged_file_is_refused_without_a_word_of_it(town, tmp_path):
+    town.set("*.csv", "*.parquet")
+    file = town.visits / "r.parquet"
+    pq.write_table(pa.table({"user_id": ["zq7x"] * 99, "time": ["zq7x"] * 99, "tower_id": ["A"] * 99}), file)
+    content = file.read_bytes()
+    for place in range(4, 200, 7):
+        file.write_bytes(content[:place] + b"\xff\xff" + content[place + 2 :])
+        try:
+            lines(town, tmp_path)
+        except BadInput as error:
+            assert_silent(error)
+    file.write_bytes(content[:-20])
+    with pytest.raises(BadInput, match="visit files must be readable"):
+        lines(town, tmp_path)
+
+
+def assert_silent(error: BadInput) -> None:
+    assert "zq7x" not in str(error)

@@ -1,0 +1,87 @@
+"""What `density budget` says, from settings and the ledger alone."""
+
+import re
+from datetime import date, timedelta
+
+import pytest
+
+from density_assets.privacy.charges import Budget, Row, population_name
+from density_assets.privacy.composition import compose
+from density_assets.privacy.release import Charge
+from density_assets.publication.budget_report import budget_report, release_events
+from density_assets.settings import Settings
+
+SETTINGS = Settings().with_privacy(delta=2e-6)
+BUDGET = Budget(3.0, 1e-5)
+MONDAY = date(2007, 9, 10)
+RELEASE = tuple(release_events(SETTINGS))
+
+
+def rows(*releases: tuple[int, int, str]) -> list[Row]:
+    """Two doors of each release: number of the week, revision, city."""
+    made = []
+    for number, revision, city in releases:
+        week = (MONDAY + timedelta(weeks=number)).isoformat()
+        for door, events in (("noisy_totals", RELEASE[:1]), ("noisy_series", RELEASE[1:])):
+            charge = Charge(population_name(SETTINGS), city, week, revision, 0.3, 2e-6, door, "m", events)
+            made.append(Row(len(made) + 1, "2026-01-01", charge, f"h{len(made)}", drawn=True))
+    return made
+
+
+def lines(charged: list[Row], budget: Budget = BUDGET, week: date = MONDAY, planned: int = 52) -> list[str]:
+    return budget_report(SETTINGS, budget, charged, week, planned).splitlines()
+
+
+def cost(count: int) -> str:
+    return f"{(compose(RELEASE) * count).epsilon(1e-5):.3f}"
+
+
+def test_before_anything_is_charged():
+    first, *rest = lines([])
+    assert first == (
+        "simulated people of embedded: any 52 consecutive weeks and any calendar year may cost epsilon 3 at delta 1e-05"
+    )
+    assert rest[:-1] == [
+        "  charged so far       0 weeks in 0 releases",
+        "  calendar year 2007   0.000, 3.000 left: 0 weeks",
+        "  all weeks together   0.000",
+        "to come, from the week of 2007-09-10 on, one release a week at epsilon 0.3, delta 2e-06",
+        "  the next one         0.267 alone, 0.267 in the calendar year 2007 from 2007-01-01 to 2007-12-31: fits",
+        "  weeks that fit       any number: what is spent expires as fast",
+    ]
+
+
+@pytest.mark.parametrize("planned", [10, 52])
+def test_the_epsilon_of_a_plan_is_one_that_fits_and_hardly_more_would(planned):
+    (said,) = re.findall(rf"  {planned} weeks in a row fit at epsilon (\S+) each", lines([], planned=planned)[-1])
+    together = (compose(release_events(SETTINGS, float(said))) * planned).epsilon(1e-5)
+    assert 0.98 * 3.0 < together <= 3.0
+
+
+def test_weeks_and_releases_are_counted_apart():
+    """A week with a revision is two releases, and so is a week of two cities; doors are no releases."""
+    charged = rows((0, 1, "embedded"), (0, 2, "embedded"), (1, 1, "embedded"), (20, 1, "embedded"), (20, 1, "lyon"))
+    said = lines(charged)
+    assert said[1:5] == [
+        "  charged so far       3 weeks in 5 releases",
+        f"  costliest 52 weeks   {cost(5)}, {3 - float(cost(5)):.3f} left: 2007-02-05 to 2008-01-28",
+        f"  calendar year 2007   {cost(3)}, {3 - float(cost(3)):.3f} left: 2 weeks",
+        f"  all weeks together   {cost(5)}",
+    ]
+    assert said[5].startswith("to come, from the week of 2008-02-04 on")
+
+
+@pytest.mark.parametrize(("room", "verdict"), [(4, "would be refused"), (5, "fits")])
+def test_what_is_to_come_meets_the_weeks_of_the_year_before(room, verdict):
+    budget = Budget((compose(RELEASE) * room).epsilon(1e-5) + 1e-9, 1e-5)
+    said = lines(rows(*((number, 1, "embedded") for number in (13, 14, 15, 16))), budget)
+    assert (
+        said[6]
+        == f"  the next one         {cost(1)} alone, {cost(5)} in the 52 weeks from 2007-01-15 to 2008-01-07: {verdict}"
+    )
+    assert said[7] == f"  weeks that fit       {room - 4}"
+
+
+def test_a_spent_budget_has_room_for_nothing():
+    said = lines(rows(*((number, 1, "embedded") for number in range(4))), Budget(0.2, 1e-5))
+    assert said[-2:] == ["  weeks that fit       0", "  52 weeks in a row fit at no epsilon"]

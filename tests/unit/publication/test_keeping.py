@@ -1,0 +1,59 @@
+"""Whether a published week may be made again: asked of its statement, before anything runs."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from density_assets.privacy.events import Gaussian
+from density_assets.privacy.release import Release
+from density_assets.publication.files import Naming
+from density_assets.publication.keeping import PublishedStays, refuse_to_overwrite, why_not_again
+
+HERE = "of four cells"
+RELEASE = Release(
+    population="subscribers",
+    city="town",
+    week="2007-09-10",
+    revision=1,
+    epsilon=0.3,
+    delta=2e-6,
+    geography=HERE,
+    scheme="lowrank",
+    calibration="sound",
+    version=1,
+    parameters={},
+    doors={"noisy_totals": (Gaussian("total", 9.0, 1.0),), "noisy_series": (Gaussian("series", 17.0, 1.0),)},
+)
+
+
+@pytest.fixture
+def published(tmp_path) -> Naming:
+    files = Naming(tmp_path, RELEASE.week, RELEASE.revision)
+    charges = [{"measurement": RELEASE.key(door)} for door in RELEASE.doors]
+    files.file("privacy_statement", "json").write_text(json.dumps({"charges": charges}))
+    return files
+
+
+def test_a_week_may_be_made_again_as_what_it_was_published_as(published):
+    assert why_not_again(published, RELEASE, HERE) is None
+    refuse_to_overwrite(published, RELEASE, HERE)
+
+
+def test_a_week_that_is_not_published_may_be_made_as_anything(tmp_path):
+    files = Naming(tmp_path, RELEASE.week, RELEASE.revision)
+    assert why_not_again(files, replace(RELEASE, geography="of five cells"), "of five cells") is None
+
+
+def test_a_drawn_week_keeps_its_geography_before_it_is_published_too(tmp_path):
+    files = Naming(tmp_path, RELEASE.week, RELEASE.revision)
+    assert "must keep the geography it was drawn under" in why_not_again(files, RELEASE, "of five cells")
+
+
+def test_a_published_week_stays_what_it_is_and_the_reason_says_what_to_do(published):
+    other = replace(RELEASE, geography="of five cells")
+    reason = why_not_again(published, other, HERE)
+    assert "revision 1 of the week of 2007-09-10 must keep the geography it was drawn under" in reason
+    assert "declare revision 2 of this week in [revisions], which is charged" in reason
+    with pytest.raises(PublishedStays, match="must keep"):
+        refuse_to_overwrite(published, other, HERE)

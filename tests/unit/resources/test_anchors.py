@@ -1,0 +1,287 @@
+"""Heads of the ledger are kept elsewhere, read back as witnesses, and never contradicted in silence."""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from signed_release import DAY, key, open_book
+
+from density_assets.errors import BadInput
+from density_assets.publication.verify import canonical
+from density_assets.settings import AnchorSettings, Settings, load_settings
+from resources import anchors
+from resources.anchors import (
+    Anchored,
+    AnchorFile,
+    AnchorRepository,
+    Place,
+    TimeStamps,
+    anchor,
+    heads,
+    places,
+    signed_head,
+)
+
+OPERATOR = key("operator")
+BOOK = open_book(OPERATOR)
+OTHER = "f" * 32
+
+
+def head(row: int, ledger: str = BOOK.identity, hashed: str | None = None) -> dict:
+    return signed_head(OPERATOR, ledger, row, hashed or BOOK.entries[row - 1]["hash"], DAY)
+
+
+def known(*rows: int) -> list[Anchored]:
+    return [Anchored(BOOK.identity, row, BOOK.entries[row - 1]["hash"]) for row in rows]
+
+
+def git(folder: Path, *words: str) -> str:
+    who = ("-c", "user.name=somebody", "-c", "user.email=somebody@localhost")
+    return subprocess.run(["git", "-C", str(folder), *who, *words], check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture
+def home(tmp_path) -> Path:
+    (tmp_path / "home").mkdir()
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def repository(tmp_path, home) -> AnchorRepository:
+    """An empty git repository elsewhere."""
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
+    (tmp_path / "kept").mkdir()
+    git(tmp_path / "kept", "init", "--quiet")
+    return AnchorRepository(tmp_path / "kept", home)
+
+
+@pytest.fixture(params=["file", "git"])
+def place(request, tmp_path, home) -> Place:
+    """Either kind of anchor that is read back."""
+    if request.param == "git":
+        return request.getfixturevalue("repository")
+    return AnchorFile(tmp_path / "elsewhere" / "heads.jsonl", home)
+
+
+def written(place: Place) -> Path:
+    """Where the lines are."""
+    return place.file if isinstance(place, AnchorFile) else place.folder / f"{BOOK.identity}.jsonl"
+
+
+def test_heads_are_read_back_as_they_were_kept(place):
+    assert heads(place) == []
+    for row in (1, 3, 4):
+        anchor(head(row), place)
+    anchor(head(2, OTHER, "a" * 64), place)
+    assert sorted(heads(place)) == sorted([*known(1, 3, 4), Anchored(OTHER, 2, "a" * 64)])
+    assert [json.loads(line) for line in written(place).read_bytes().splitlines()][:3] == [head(1), head(3), head(4)]
+
+
+def test_a_head_is_signed_by_the_key_of_the_ledger():
+    said = head(3)
+    signature = bytes.fromhex(said.pop("signature"))
+    assert said == {
+        "format": "density head 2",
+        "ledger": BOOK.identity,
+        "row": 3,
+        "head": BOOK.entries[2]["hash"],
+        "at": DAY,
+        "key": OPERATOR.public.hex(),
+    }
+    assert signature == OPERATOR.sign(json.dumps(said, sort_keys=True, separators=(",", ":")).encode())
+
+
+def test_the_same_head_is_kept_once(place):
+    for _ in range(3):
+        anchor(head(3), place)
+    assert heads(place) == known(3)
+
+
+def test_a_ledger_that_was_cut_or_rewritten_is_refused(place):
+    anchor(head(3), place)
+    for contradiction in (head(2), head(3, hashed="0" * 64)):
+        with pytest.raises(BadInput, match="which knows row 3"):
+            anchor(contradiction, place)
+    anchor(head(2, OTHER, "a" * 64), place)  # of another ledger it knows nothing
+    assert len(heads(place)) == 2
+
+
+DAMAGE = {
+    "a changed hash": lambda line: line.replace(b'"head":"', b'"head":"0'),
+    "a changed row": lambda line: line.replace(b'"row":3', b'"row":2'),
+    "another day": lambda line: line.replace(DAY.encode(), b"2020-01-01"),
+    "half a line": lambda line: line[:50] + b"\n",
+    "no newline at its end": lambda line: line[:-20],
+    "an empty line": lambda line: b"\n" + line,
+    "no text": lambda line: b"\xff" + line,
+    "deep nesting": lambda line: b"[" * 100_000 + b"\n",
+    "a name twice": lambda line: b'{"row":3,' + line[1:],
+    "nothing": lambda line: b"{}\n",
+}
+
+
+@pytest.mark.parametrize("what", DAMAGE)
+def test_a_damaged_line_is_an_error_that_names_it(place, what):
+    for row in (1, 3):
+        anchor(head(row), place)
+    file = written(place)
+    first, second = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(first + DAMAGE[what](second))
+    if isinstance(place, AnchorRepository):  # as if it had been written so
+        git(place.folder, "commit", "--quiet", "--amend", "--all", "--no-edit")
+    with pytest.raises(BadInput, match=f"line 2 of .*{file.name} does not: "):
+        heads(place)
+    with pytest.raises(BadInput, match="line 2 of "):
+        anchor(head(4), place)
+
+
+def test_an_anchor_inside_the_home_is_refused(tmp_path, home):
+    (tmp_path / "link").symlink_to(home)
+    for file in (home / "heads.jsonl", home / "town/heads.jsonl", tmp_path / "link/heads.jsonl", home / "../home/x"):
+        with pytest.raises(BadInput, match="must lie outside the home"):
+            anchor(head(1), AnchorFile(file, home))
+        with pytest.raises(BadInput, match="must lie outside the home"):
+            anchor(head(1), AnchorRepository(file.parent, home))
+    assert list(home.iterdir()) == []
+    anchor(head(1), AnchorFile(tmp_path / "home-of-heads.jsonl", home))
+
+
+def test_an_anchor_that_cannot_be_written_is_an_error(tmp_path, home):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("")
+    for file in (tmp_path / "file/heads.jsonl", tmp_path / "folder"):
+        with pytest.raises(BadInput, match="the anchor must be readable"):
+            anchor(head(1), AnchorFile(file, home))
+    (tmp_path / "nowhere").symlink_to("/proc/nowhere/heads.jsonl")
+    with pytest.raises(BadInput, match="the anchor must be writable"):
+        anchor(head(1), AnchorFile(tmp_path / "nowhere", home))
+
+
+# --- git --------------------------------------------------------------------------------------------------------------
+
+
+def test_every_head_is_a_commit_of_its_own(repository):
+    for row in (1, 3):
+        anchor(head(row), repository)
+    log = git(repository.folder, "log", "--format=%an: %s").splitlines()
+    assert log == [f"density ledger: Row {row} of ledger {BOOK.identity[:8]}" for row in (3, 1)]
+    assert git(repository.folder, "status", "--porcelain") == ""
+
+
+def test_other_work_in_the_repository_is_left_alone(repository):
+    (repository.folder / "notes.txt").write_text("mine")
+    git(repository.folder, "add", "notes.txt")
+    anchor(head(1), repository)
+    assert git(repository.folder, "status", "--porcelain") == "A  notes.txt\n"
+    assert git(repository.folder, "ls-tree", "--name-only", "HEAD").split() == [f"{BOOK.identity}.jsonl"]
+
+
+def test_what_lies_in_the_working_tree_is_neither_believed_nor_committed(repository):
+    anchor(head(1), repository)
+    written(repository).write_text("forged\n")
+    assert heads(repository) == known(1)
+    anchor(head(3), repository)
+    assert heads(repository) == known(1, 3)
+
+
+def test_lines_that_were_removed_are_remembered_by_git(repository):
+    for row in (1, 3):
+        anchor(head(row), repository)
+    whole = written(repository).read_bytes()
+    written(repository).write_bytes(whole.splitlines(keepends=True)[0])
+    git(repository.folder, "commit", "--quiet", "--all", "--message", "tidy")
+    with pytest.raises(BadInput, match="lines must never be removed from an anchor"):
+        heads(repository)
+    written(repository).write_bytes(whole)
+    git(repository.folder, "commit", "--quiet", "--all", "--message", "put back")
+    with pytest.raises(BadInput, match="lines must never be removed"):  # a person must look
+        anchor(head(4), repository)
+
+
+def test_the_environment_does_not_lead_git_elsewhere(repository, tmp_path, monkeypatch):
+    (tmp_path / "trap").mkdir()
+    git(tmp_path / "trap", "init", "--quiet")
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "trap/.git"))
+    monkeypatch.setenv("GIT_WORK_TREE", str(tmp_path / "trap"))
+    anchor(head(1), repository)
+    monkeypatch.delenv("GIT_DIR")
+    monkeypatch.delenv("GIT_WORK_TREE")
+    assert heads(repository) == known(1)
+    assert heads(AnchorRepository(tmp_path / "trap", repository.home)) == []
+
+
+def test_a_folder_that_is_no_repository_is_refused(repository, tmp_path):
+    (repository.folder / "inside").mkdir()
+    (tmp_path / "plain").mkdir()
+    for folder in (repository.folder / "inside", tmp_path / "plain", tmp_path / "missing"):
+        with pytest.raises(BadInput, match="git"):
+            anchor(head(1), AnchorRepository(folder, repository.home))
+
+
+def test_without_git_the_error_says_so(repository, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(BadInput, match="needs the program git"):
+        heads(repository)
+
+
+def test_a_commit_that_fails_is_an_error_and_is_made_up_for(repository):
+    hook = repository.folder / ".git/hooks/pre-commit"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\necho no >&2\nexit 1\n")
+    hook.chmod(0o755)
+    with pytest.raises(BadInput, match="commit failed: no"):
+        anchor(head(1), repository)
+    assert heads(repository) == []
+    hook.unlink()
+    anchor(head(1), repository)
+    assert heads(repository) == known(1)
+
+
+# --- settings ---------------------------------------------------------------------------------------------------------
+
+
+def test_nothing_is_anchored_unless_the_settings_say_so(home):
+    assert places(Settings(), home) == []
+
+
+def test_places_are_seen_from_the_settings_file(tmp_path, home):
+    file = tmp_path / "my.toml"
+    file.write_text('[anchor]\nfile = "heads.jsonl"\ngit = "kept"\ntimestamp = "https://stamps.example/tsr"\n')
+    assert places(load_settings(file), home) == [
+        AnchorFile(tmp_path / "heads.jsonl", home),
+        AnchorRepository(tmp_path / "kept", home),
+        TimeStamps("https://stamps.example/tsr", home),
+    ]
+    file.write_text('[anchor]\ntimestamp = "ftp://stamps.example"\n')
+    with pytest.raises(BadInput, match=r"anchor\.timestamp"):
+        load_settings(file)
+    file.write_text('[anchor]\nfile = "../heads.jsonl"\n')
+    with pytest.raises(BadInput, match="must not climb"):
+        load_settings(file)
+    assert AnchorSettings() == Settings().anchor
+
+
+def test_lines_are_written_as_they_are_signed(tmp_path, home):
+    anchor(head(1), AnchorFile(tmp_path / "heads.jsonl", home))
+    assert (tmp_path / "heads.jsonl").read_bytes() == canonical(head(1)) + b"\n"
+    assert head(1)["format"] == anchors.FORMAT
+
+
+def test_a_full_disk_is_an_error(tmp_path, home, monkeypatch):
+    monkeypatch.setattr(os, "write", lambda handle, content: len(content) - 1)
+    with pytest.raises(BadInput, match="the disk is full"):
+        anchor(head(1), AnchorFile(tmp_path / "heads.jsonl", home))
+
+
+@pytest.fixture(autouse=True)
+def unsigned_commits(monkeypatch, tmp_path) -> Iterator[None]:
+    """Whatever git is told on this machine is not told to the tests."""
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "none"))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return

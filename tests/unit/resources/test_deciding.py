@@ -1,0 +1,169 @@
+"""What people decide: a policy that is enforced before anything is charged, another key, a second signature."""
+
+import json
+
+import pytest
+from door import EVENT, REQUEST
+from ledgers import ACT, BUDGET, opened_ledger, order
+
+from density_assets.errors import BadInput
+from density_assets.privacy.acts import Act, act_of, needed
+from density_assets.privacy.charges import Budget
+from density_assets.privacy.policy import PolicyRefused, parse_policy
+from density_assets.publication.decided import changes, decisions
+from density_assets.publication.verify import signature_holds
+from resources.ledger.deciding import KEY_CHANGE, change_key, set_policy, sign_as_second
+from resources.ledger.witnesses import NOTHING
+from resources.signing import make_key
+
+BOB = Act("bob", "asked by the city")
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    return opened_ledger(tmp_path / "home")
+
+
+def policy(ledger, tmp_path, text: str, signature=None) -> None:
+    file = tmp_path / "policy.toml"
+    file.write_text(text)
+    set_policy(ledger, file, Act("officer", "decision of September"), signature, NOTHING)
+
+
+def asked(ledger, act: Act = ACT, budget: Budget = BUDGET, **changed) -> None:
+    from dataclasses import replace
+
+    release = replace(REQUEST, **changed)
+    charges = [release.charge(door) for door in release.doors]
+    ledger.reserve(charges, order(budget, act, release=release.record()), NOTHING)
+
+
+@pytest.mark.parametrize(
+    ("text", "changed", "words"),
+    [
+        ("epsilon = 0.2", {}, "the epsilon of a release must be at most 0.2; got 0.3"),
+        ("delta = 1e-7", {}, "the delta of a release must be at most 1e-07; got 2e-06"),
+        ("revisions = 0", {"revision": 2}, "how often a week may be drawn again is at most 0; got 1"),
+        ('releases = ["ann"]', {}, "only ann may release weeks; got tester"),
+        ("budget_epsilon = 2.0", {}, "a budget's epsilon must be at most 2; got 3"),
+        ("second_person = true", {"revision": 2}, "needs the approval of somebody other than tester; got none"),
+    ],
+)
+def test_a_policy_is_enforced_before_anything_is_charged(ledger, tmp_path, text, changed, words):
+    policy(ledger, tmp_path, text)
+    with pytest.raises(PolicyRefused, match="Nothing was charged") as refused:
+        asked(ledger, **changed)
+    assert words in str(refused.value)
+    assert ledger.rows() == []
+
+
+def test_a_policy_that_permits_it_is_no_obstacle(ledger, tmp_path):
+    policy(ledger, tmp_path, 'epsilon = 0.3\ndelta = 2e-6\nrevisions = 1\nreleases = ["tester"]')
+    asked(ledger)
+    assert len(ledger.rows()) == 2
+
+
+def test_a_second_person_is_another_person_and_approves_this_very_revision(ledger, tmp_path):
+    policy(ledger, tmp_path, "second_person = true")
+    asked(ledger)  # a first release needs nobody
+    which = {"what": "revision", "city": "town", "week": "2007-09-10", "revision": 2}
+    ledger.record("approval", which, ACT, NOTHING)
+    ledger.record("approval", {**which, "revision": 3}, BOB, NOTHING)
+    with pytest.raises(PolicyRefused, match="other than tester"):
+        asked(ledger, revision=2)
+    ledger.record("approval", which, BOB, NOTHING)
+    asked(ledger, revision=2)
+    assert len(ledger.rows()) == 4
+
+
+def test_who_may_raise_a_budget_and_how_far(ledger, tmp_path):
+    policy(ledger, tmp_path, 'raises = ["bob"]\nbudget_epsilon = 5.0')
+    with pytest.raises(PolicyRefused, match="only bob may give budgets"):
+        ledger.give_budget("subscribers", Budget(4.0, 1e-6), ACT, NOTHING)
+    with pytest.raises(PolicyRefused, match="at most 5"):
+        ledger.give_budget("subscribers", Budget(6.0, 1e-6), BOB, NOTHING)
+    ledger.give_budget("subscribers", Budget(4.0, 1e-6), BOB, NOTHING)
+    assert ledger.accounts().budget("subscribers") == Budget(4.0, 1e-6)
+
+
+def test_a_policy_with_the_officers_key_is_replaced_by_the_officer_only(ledger, tmp_path):
+    officer, other = make_key(tmp_path / "officer.pem"), make_key(tmp_path / "other.pem")
+    policy(ledger, tmp_path, f'epsilon = 0.2\nofficer = "{officer.public.hex()}"')
+    looser, signature = "epsilon = 9.0\n", tmp_path / "policy.sig"
+    for signed in (None, other.sign(looser.encode()), officer.sign(b"epsilon = 1.0\n")):
+        if signed:
+            signature.write_bytes(signed)
+        with pytest.raises(BadInput, match="signed with the officer's key only"):
+            policy(ledger, tmp_path, looser, signature if signed else None)
+    signature.write_bytes(officer.sign(looser.encode()))
+    policy(ledger, tmp_path, looser, signature)
+    asked(ledger)
+
+
+@pytest.mark.parametrize("text", ["epsilom = 1", "epsilon = true", "epsilon = -1", "[epsilon", "officer = 'abc'"])
+def test_a_policy_nobody_can_follow_is_refused(text):
+    with pytest.raises(BadInput, match="policy"):
+        parse_policy(text)
+
+
+def test_a_new_key_is_vouched_for_by_the_old_one(ledger, tmp_path):
+    accounts, old, new = ledger.accounts(), make_key(tmp_path / "old.pem"), make_key(tmp_path / "new.pem")
+    change_key(ledger, accounts, new.public.hex(), old, BOB, NOTHING)
+    (entry,) = ledger.accounts().of("key")
+    assert ledger.accounts().key == new.public.hex()
+    assert ledger.accounts().key_at(1) == accounts.key
+    assert signature_holds(old.public, KEY_CHANGE + new.public, bytes.fromhex(entry.body["signed"]))
+    with pytest.raises(BadInput, match="must differ"):
+        change_key(ledger, ledger.accounts(), new.public.hex(), new, BOB, NOTHING)
+
+
+def test_a_second_person_signs_the_manifest_as_it_is(tmp_path):
+    manifest, key = tmp_path / "manifest_2007-09-10.json", make_key(tmp_path / "mine.pem")
+    manifest.write_text("{}\n")
+    signature, public = sign_as_second(manifest, str(tmp_path / "mine.pem"))
+    assert signature.name == f"manifest_2007-09-10.{key.fingerprint[:16]}.sig"
+    assert public.name == f"key_{key.fingerprint[:16]}.pem"
+    assert signature_holds(key.public, manifest.read_bytes(), signature.read_bytes())
+    with pytest.raises(BadInput, match="the manifest_"):
+        sign_as_second(tmp_path / "mine.pem", str(tmp_path / "mine.pem"))
+
+
+def test_auditors_see_who_decided_what_and_what_changed(ledger, tmp_path):
+    policy(ledger, tmp_path, "epsilon = 1.0")
+    asked(ledger)
+    ledger.give_budget("subscribers", Budget(4.0, 1e-5), BOB, NOTHING)
+    asked(ledger, week="2007-09-17", epsilon=0.2, parameters={"weight_l": 2})
+    asked(ledger, BOB, revision=2)
+    accounts = ledger.accounts()
+    said = [(decision.by, decision.what) for decision in decisions(accounts, "subscribers")]
+    assert said == [
+        ("tester", "opened the ledger"),
+        ("tester", "opened it for records of real people"),
+        ("officer", f"set the policy {next(accounts.of('policy')).body['sha256'][:12]}"),
+        ("tester", "gave subscribers a budget of (3, 1e-05)"),
+        ("bob", "gave subscribers a budget of (4, 1e-05)"),
+        ("bob", "asked for revision 2 of the week of 2007-09-10, town"),
+    ]
+    first, second = changes(accounts, "subscribers")
+    assert (first.before, first.after) == ("2007-09-10", "2007-09-17")
+    assert first.differences == {"epsilon": ("0.3", "0.2"), "weight_l": ("1", "2")}
+    assert second.after == "2007-09-10, revision 2"
+    assert json.dumps(list(second.differences)) == '["epsilon", "weight_l"]'
+
+
+def test_a_name_and_a_reason_come_from_the_command_or_the_environment():
+    environment = {"DENSITY_BY": "ann", "DENSITY_REASON": "weekly"}
+    assert act_of(None, None, environment=environment) == Act("ann", "weekly")
+    assert act_of("bob", None, environment=environment) == Act("bob", "weekly")
+    assert act_of("bob", None, environment={}) is None
+    with pytest.raises(BadInput, match="must say who and why"):
+        needed(None, "a release")
+    for wrong in ("", " ", "a\nb", "x" * 300):
+        with pytest.raises(BadInput, match="one line of 1 to 200"):
+            Act(wrong, "why")
+
+
+def test_events_are_what_they_were(ledger):
+    """A charge of the ledger gives back the very events it was made of."""
+    asked(ledger)
+    assert all(row.charge.events == (EVENT,) for row in ledger.rows())
