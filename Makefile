@@ -3,23 +3,27 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python -m
 CITY = $(if $(SETTINGS),--settings $(SETTINGS)) $(if $(WEEK),--week $(WEEK))
+WHO = $(if $(BY),--by '$(BY)') $(if $(REASON),--reason '$(REASON)')
 
-.PHONY: release backfill rebuild check verify audit study results ui budget ledger purge test browser lint bench clean
+.PHONY: release backfill rebuild evaluate check verify audit study results ui budget ledger purge test mutants browser lint bench clean
 
 release: $(VENV)/ready  ## one week, from records to everything derived from them [SETTINGS=my.toml] [WEEK=2007-09-10]
-	@$(RUN) density_assets release $(CITY)
+	@$(RUN) density_assets release $(CITY) $(WHO)
 
 backfill: $(VENV)/ready  ## one week after another, until the first that is refused FROM=2007-09-10 TO=2007-10-08 [SETTINGS=…]
-	@$(RUN) density_assets backfill $(if $(SETTINGS),--settings $(SETTINGS)) --from $(FROM) --to $(TO)
+	@$(RUN) density_assets backfill $(if $(SETTINGS),--settings $(SETTINGS)) --from $(FROM) --to $(TO) $(WHO)
 
 rebuild: $(VENV)/ready  ## tables and files of released weeks again, from stored draws [FROM=…] [TO=…] [SETTINGS=…]
-	@$(RUN) density_assets rebuild $(if $(SETTINGS),--settings $(SETTINGS)) $(if $(FROM),--from $(FROM)) $(if $(TO),--to $(TO))
+	@$(RUN) density_assets rebuild $(if $(SETTINGS),--settings $(SETTINGS)) $(if $(FROM),--from $(FROM)) $(if $(TO),--to $(TO)) $(WHO)
+
+evaluate: $(VENV)/ready  ## a released week against the truth; confidential of real people WEEK=2007-09-10 [SETTINGS=my.toml]
+	@$(RUN) density_assets evaluate $(CITY)
 
 check: $(VENV)/ready  ## say what a city's own files hold, without running anything [SETTINGS=my.toml] [WEEK=…]
 	@$(RUN) density_assets check $(CITY)
 
-verify: $(VENV)/ready  ## check that a release's files, statement and ledger belong together RELEASE=…/privacy_statement_….json
-	@$(RUN) density_assets verify $(RELEASE)
+verify: $(VENV)/ready  ## check a release and who signed it RELEASE=…/privacy_statement_….json [KEY=fingerprint] [ANCHOR=heads.jsonl]
+	@$(RUN) density_assets verify $(RELEASE) $(if $(KEY),--key "$(KEY)") $(if $(ANCHOR),--anchor $(ANCHOR))
 
 audit: $(VENV)/ready  ## the auditor's page, anew from the ledger and the releases [SETTINGS=my.toml]
 	@$(RUN) density_assets audit $(if $(SETTINGS),--settings $(SETTINGS))
@@ -36,14 +40,17 @@ ui: $(VENV)/ready  ## Dagster web UI on this machine [SETTINGS=my.toml] [PORT=30
 budget: $(VENV)/ready  ## what releases have cost and what plans would cost [SETTINGS=…] [EPSILON=0.3] [WEEKS=52]
 	@$(RUN) density_assets budget $(CITY) $(if $(EPSILON),--epsilon $(EPSILON)) $(if $(WEEKS),--weeks $(WEEKS))
 
-ledger: $(VENV)/ready  ## verify the ledger [ACTION=backup|restore FILE=copy.sqlite]
-	@$(RUN) density_assets ledger $(or $(ACTION),verify) $(FILE)
+ledger: $(VENV)/ready  ## verify the ledger [ACTION=init|moved|key|anchor|backup|restore] [FILE=copy.sqlite] [BY=…] [REASON=…] [SETTINGS=…]
+	@$(RUN) density_assets ledger $(or $(ACTION),verify) $(FILE) $(if $(SETTINGS),--settings $(SETTINGS)) $(WHO)
 
 purge: $(VENV)/ready  ## erase the confidential zone of a released week WEEK=2007-09-10 [SETTINGS=my.toml] [FORCE=1]
 	@$(RUN) density_assets purge $(CITY) $(if $(FORCE),--force)
 
 test: lint browser  ## everything that must hold
 	$(RUN) pytest -n 2 --dist loadgroup
+
+mutants: $(VENV)/ready  ## small faults in the code that keeps the promise: is each noticed by a test? [PART=privacy/noise]
+	@nice -n 15 $(RUN) tests.mutation $(PART)
 
 browser:  # tests of pages need Debian's chromium; where it cannot be installed they are skipped and say so
 	@command -v chromium >/dev/null && command -v chromedriver >/dev/null \

@@ -2,7 +2,8 @@
 
 Sizes default to a tenth of the case study, the case study, five times and ten times it; `--users 200000` measures
 one size only. Data is written to a temporary folder (about 4 GB at the largest size) and removed.
-`python -m bench weeks` measures instead what a week's released tables cost to store with 2 and with 52 weeks stored.
+`python -m bench weeks` measures instead what a week's released tables cost to store with 2 and with 52 weeks stored,
+`python -m bench ledger` what it costs to add up a ledger of 52 and of 520 weeks.
 """
 
 import argparse
@@ -15,7 +16,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from bench import steps, weeks
+from bench import ledger, steps, weeks
 from bench.measure import Cost, cost
 
 SIZES = (200_000, 1_992_846, 10_000_000, 19_928_460)
@@ -25,11 +26,13 @@ SCANS = 3
 def main() -> None:
     """Print one Markdown table per question."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", nargs="?", choices=("steps", "weeks"), default="steps")
+    parser.add_argument("what", nargs="?", choices=("steps", "weeks", "ledger"), default="steps")
     parser.add_argument("--users", type=int, nargs="+", default=SIZES)
     asked = parser.parse_args()
     if asked.what == "weeks":
         weeks.compare()
+    elif asked.what == "ledger":
+        ledger.compare()
     else:
         _steps(asked.users)
 

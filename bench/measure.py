@@ -10,9 +10,10 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds of wall clock and the largest resident size of the process, in MB."""
+    """Seconds of wall clock and of processor time, and the largest resident size of the process, in MB."""
 
     seconds: float
+    processor: float
     peak_mb: float
 
 
@@ -32,7 +33,7 @@ def cost(function: Callable[..., object], *arguments: Any) -> Cost:
 
 
 def _measured(sender: Any, function: Callable[..., object], arguments: tuple[Any, ...]) -> None:
-    start = time.perf_counter()
+    start, busy = time.perf_counter(), time.process_time()
     function(*arguments)
-    seconds = time.perf_counter() - start
-    sender.send(Cost(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024))
+    seconds, processor = time.perf_counter() - start, time.process_time() - busy
+    sender.send(Cost(seconds, processor, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024))
