@@ -16,7 +16,7 @@ from density_assets.errors import BadInput
 from density_assets.geography.cells_and_towers import geography_hash
 from density_assets.geography.tables import cells_from, towers_from
 from density_assets.privacy.acts import Act
-from density_assets.privacy.charges import Budget, population_name
+from density_assets.privacy.charges import population_name
 from density_assets.privacy.drawn import drawn_release, settings_as_drawn
 from density_assets.privacy.noise import Noise, OpenDpNoise
 from density_assets.privacy.release import Release
@@ -177,15 +177,8 @@ class City:
         self.ledger.refuse_unready(self.population)
 
     def order(self, release: Release, act: Act | None) -> Order:
-        """What a release is charged under: who asks, and the budget of the settings."""
-        privacy = self.settings.privacy
-        return Order(
-            act=act,
-            budget=Budget.of(self.settings),
-            stated=bool({"budget_epsilon", "budget_delta"} & privacy.model_fields_set),
-            release=release.record(),
-            software=software(),
-        )
+        """What a release is charged under: who asks, and what the settings say of the budget."""
+        return Order(act, self.settings, release.record(), software())
 
     def release(self, week: date) -> Release:
         """The release of a week: what it was drawn for, or what today's settings and geography would draw."""

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from density_assets.errors import BadInput
 from density_assets.privacy.accounts import Accounts
-from density_assets.privacy.charges import price
+from density_assets.privacy.charges import budget_in_force, price
 from density_assets.privacy.events import to_record
 from density_assets.privacy.noise import Noise
 from density_assets.privacy.release import Release
@@ -110,7 +110,8 @@ class Measurements:
             due = self._ledger.reserve([request.charge(name) for name in missing], order, self.witnesses())
             if due:
                 accounts = self._ledger.accounts()
-                say(price(list(accounts.rows), due, accounts.budget(request.population) or order.budget))
+                budget = budget_in_force(accounts.budget(request.population), order.settings)
+                say(price(list(accounts.rows), due, budget))
             charge = self._ledger.begin_draw(key, request.doors[door])
             values = draw(self._noise)
             self._ledger.finish_draw(charge, key, draw_digest(key, values))

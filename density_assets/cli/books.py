@@ -28,7 +28,7 @@ def budget(
 ) -> int:
     """Say what releases have cost, what is left, and what plans would cost; or give another budget."""
     from density_assets.city import City
-    from density_assets.privacy.charges import Budget
+    from density_assets.privacy.charges import budget_to_show
     from density_assets.publication.budget_report import budget_report
 
     city = City.here()
@@ -37,8 +37,16 @@ def budget(
     planned = city.settings if epsilon is None else city.settings.with_epsilon(epsilon)
     with plainly():
         accounts = city.ledger.accounts(city.measurements.witnesses())
-    in_force = accounts.budget(city.population) or Budget.of(planned)
+    recorded = accounts.budget(city.population)
+    in_force, refusal = budget_to_show(recorded, city.settings)
     print(budget_report(planned, in_force, accounts.rows, chosen_week(week, city), weeks))
+    if refusal:
+        print(f"nothing can be released under these settings: {refusal}")
+    elif recorded not in (None, in_force):
+        print(
+            f"recorded is epsilon {recorded.epsilon:g} at delta {recorded.delta:g}; the settings state less, and that "
+            "is in force: take budget_epsilon and budget_delta out of [privacy] to use what is recorded"
+        )
     return 0
 
 
@@ -46,6 +54,7 @@ def _give(city: "City", epsilon: float, delta: float | None, by: str | None, rea
     from density_assets.privacy.acts import act_of, needed
     from density_assets.privacy.charges import Budget
 
+    # Not the budget in force: settings that ask for more than is recorded are why somebody gives another.
     before = city.ledger.accounts().budget(city.population) or Budget.of(city.settings)
     budget = Budget.checked(epsilon, before.delta if delta is None else delta)
     with plainly():

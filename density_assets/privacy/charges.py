@@ -94,15 +94,34 @@ def is_simulated(population: str) -> bool:
     return population.startswith(SIMULATED)
 
 
-def stricter(recorded: Budget, stated: Budget) -> Budget:
-    """The budget of settings where it asks for less than the recorded one; raises if it asks for more."""
-    if stated.epsilon > recorded.epsilon or stated.delta > recorded.delta:
+def budget_in_force(recorded: Budget | None, settings: Settings) -> Budget:
+    """What a year may cost: the recorded budget, or less where settings state less; raises if they state more.
+
+    recorded: none before the first charge, which records that of the settings.
+    settings: only what a person wrote there counts; a default neither lowers nor raises what is recorded.
+    """
+    given, stated = Budget.of(settings), settings.privacy.model_fields_set
+    if recorded is None:
+        return given
+    budget = Budget(
+        given.epsilon if "budget_epsilon" in stated else recorded.epsilon,
+        given.delta if "budget_delta" in stated else recorded.delta,
+    )
+    if budget.epsilon > recorded.epsilon or budget.delta > recorded.delta:
         raise BudgetRefused(
-            f"the settings give a budget of epsilon {stated.epsilon:g} at delta {stated.delta:g}, recorded is "
+            f"the settings give a budget of epsilon {budget.epsilon:g} at delta {budget.delta:g}, recorded is "
             f"{recorded.epsilon:g} at {recorded.delta:g}: raising a budget is a recorded act, `density budget "
-            "--give EPSILON --by NAME --reason WHY`. Nothing was charged and nothing drawn"
+            "--give EPSILON --delta DELTA --by NAME --reason WHY`. Nothing was charged and nothing drawn"
         )
-    return stated
+    return budget
+
+
+def budget_to_show(recorded: Budget | None, settings: Settings) -> tuple[Budget, str]:
+    """The budget in force, for reports; where settings ask for more, the recorded one and why that is refused."""
+    try:
+        return budget_in_force(recorded, settings), ""
+    except BudgetRefused as refusal:
+        return recorded or Budget.of(settings), str(refusal)
 
 
 def charged_events(rows: Sequence[Row], population: str, year: str) -> list[Event]:

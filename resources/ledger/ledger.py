@@ -21,10 +21,11 @@ from typing import Any
 from density_assets.privacy.accounts import VERSION, Accounts, NotWhole, read_accounts
 from density_assets.privacy.acts import Act, needed
 from density_assets.privacy.chain import GENESIS, row_hash
-from density_assets.privacy.charges import Budget, Row, is_simulated, refuse_over_budget, stricter
+from density_assets.privacy.charges import Budget, Row, budget_in_force, is_simulated, refuse_over_budget
 from density_assets.privacy.events import Event, to_record
 from density_assets.privacy.policy import refuse_budget, refuse_charges
 from density_assets.privacy.release import Charge
+from density_assets.settings import Settings
 from resources.ledger.book import Book, LedgerError, Writer
 from resources.ledger.sqlite import SqliteBook
 from resources.ledger.witnesses import NOTHING, Witnesses
@@ -37,14 +38,12 @@ class Order:
     """What a charge is made under, besides what is charged.
 
     act: who asks for it, and why; none is enough where nothing is due.
-    budget: what the settings of the city say a year may cost; stands if none is recorded.
-    stated: whether a person wrote it there.
+    settings: of the city; what they say a year may cost stands if none is recorded, or if it is less.
     release: everything that decides the draw. software: what draws.
     """
 
     act: Act | None
-    budget: Budget
-    stated: bool = False
+    settings: Settings
     release: Mapping[str, Any] = field(default_factory=dict)
     software: Mapping[str, str] = field(default_factory=dict)
 
@@ -190,11 +189,11 @@ class Adding:
     def budget_for(self, population: str, order: Order, act: Act) -> Budget:
         """The budget in force; the first is that of the settings, and recorded."""
         recorded = self.accounts.budget(population)
+        budget = budget_in_force(recorded, order.settings)
         if recorded is None:
-            refuse_budget(self.accounts, order.budget, act)
-            self.append("budget", _budget_body(population, order.budget, act))
-            return order.budget
-        return stricter(recorded, order.budget) if order.stated else recorded
+            refuse_budget(self.accounts, budget, act)
+            self.append("budget", _budget_body(population, budget, act))
+        return budget
 
 
 def _believed(book: Book, records: Any, witnesses: Witnesses) -> Accounts:

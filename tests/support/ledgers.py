@@ -7,7 +7,7 @@ from density_assets.city import City
 from density_assets.errors import BadInput
 from density_assets.privacy.acts import Act
 from density_assets.privacy.charges import Budget
-from density_assets.settings import load_settings
+from density_assets.settings import PrivacySettings, Settings, load_settings
 from resources.ledger.ledger import Ledger, Order, place_digest
 from resources.ledger.opening import Found, open_for_people, say_moved
 from resources.ledger.witnesses import NOTHING
@@ -47,6 +47,11 @@ def open_before(home: Path, *arguments: str) -> None:
             open_ledger(city)
 
 
-def order(budget: Budget = BUDGET, act: Act | None = ACT, **about) -> Order:
-    """What charges of tests are made under."""
-    return Order(act, budget, **about)
+def order(budget: Budget = BUDGET, act: Act | None = ACT, *, stated: bool = False, **about) -> Order:
+    """What charges of tests are made under.
+
+    stated: whether a person wrote the budget into the settings; else it is what they have by default.
+    """
+    fields = {"budget_epsilon": budget.epsilon, "budget_delta": budget.delta}
+    privacy = PrivacySettings.model_construct(_fields_set=set(fields) if stated else set(), **fields)
+    return Order(act, Settings(privacy=privacy), **about)

@@ -203,3 +203,33 @@ def test_an_interrupted_command_ends_as_shells_expect(density, monkeypatch):
 
     monkeypatch.setattr(results, "write_results", interrupted)
     assert density("results").status == 130
+
+
+# --- the budget that is shown is the budget that is enforced ----------------------------------------------------------
+
+WHO = ("--by", "ann", "--reason", "a study")
+
+
+def test_the_budget_shown_is_the_stricter_of_what_is_recorded_and_what_settings_state(density, town):
+    said = ("--settings", str(town.settings), "--weeks", "3")
+    assert density("ledger", "init", "--settings", str(town.settings), *WHO).status == 0
+    assert "may cost epsilon 3 " in density("budget", *said, "--give", "3", "--delta", "1e-8", *WHO).out
+    town.set("[engine]", "[privacy]\nbudget_epsilon = 1.0\n[engine]")
+    shown = density("budget", *said, "--epsilon", "0.1").out
+    assert "may cost epsilon 1 at delta 1e-08" in shown
+    assert "the settings state less" in shown
+    given = density("budget", *said, "--give", "4", *WHO).out
+    assert "may cost epsilon 1 " in given
+    assert "recorded is epsilon 4 at delta 1e-08" in given
+
+
+def test_a_budget_that_settings_raise_is_shown_as_it_is_recorded_with_the_refusal(density, town):
+    said = ("--settings", str(town.settings), "--weeks", "3")
+    assert density("ledger", "init", "--settings", str(town.settings), *WHO).status == 0
+    assert density("budget", *said, "--give", "2", *WHO).status == 0
+    town.set("[engine]", "[privacy]\nbudget_epsilon = 5.0\n[engine]")
+    shown = density("budget", *said)
+    assert shown.status == 0
+    assert "may cost epsilon 2 " in shown.out
+    assert "raising a budget is a recorded act" in shown.out
+    assert "may cost epsilon 5 " in density("budget", *said, "--give", "5", *WHO).out

@@ -11,6 +11,8 @@ from density_assets.privacy.charges import (
     Budget,
     BudgetRefused,
     Row,
+    budget_in_force,
+    budget_to_show,
     charged_events,
     events_of,
     price,
@@ -22,6 +24,7 @@ from density_assets.privacy.composition import compose
 from density_assets.privacy.events import Event, Gaussian, LaplaceVector
 from density_assets.privacy.periods import calendar_year, ending_with, rolling_years
 from density_assets.privacy.release import Charge
+from density_assets.settings import Settings
 
 BUDGET = Budget(3.0, 1e-5)
 # Four weeks of it cost 2.925 together, eight 4.35.
@@ -183,3 +186,31 @@ def test_the_price_says_release_52_weeks_year_and_all():
         "are spent in the 52 weeks from 2007-01-22 to 2008-01-14, -1.350 are left; "
         f"{two:.3f} are spent in 2008, {nine:.3f} in all 9 weeks"
     )
+
+
+# --- the budget in force ----------------------------------------------------------------------------------------------
+
+
+def stating(**budget: float) -> Settings:
+    """Settings in which a person wrote these fields of the budget, and no other."""
+    return Settings().with_privacy(**budget)
+
+
+def test_settings_lower_what_is_recorded_field_by_field():
+    recorded = Budget(3.0, 1e-8)
+    assert budget_in_force(None, stating()) == Budget(3.0, 1e-7)
+    assert budget_in_force(recorded, stating()) == recorded
+    assert budget_in_force(recorded, stating(budget_epsilon=1.0)) == Budget(1.0, 1e-8)  # the default delta is larger
+    assert budget_in_force(recorded, stating(budget_delta=1e-9)) == Budget(3.0, 1e-9)
+    assert budget_in_force(recorded, stating(epsilon=0.1)) == recorded
+
+
+def test_settings_do_not_raise_what_is_recorded():
+    recorded = Budget(3.0, 1e-8)
+    for settings_ in (stating(budget_epsilon=3.1), stating(budget_delta=1e-7, budget_epsilon=1.0)):
+        with pytest.raises(BudgetRefused, match="raising a budget is a recorded act"):
+            budget_in_force(recorded, settings_)
+        shown, why = budget_to_show(recorded, settings_)
+        assert shown == recorded
+        assert "raising a budget" in why
+    assert budget_to_show(recorded, stating(budget_epsilon=1.0)) == (Budget(1.0, 1e-8), "")
