@@ -27,6 +27,7 @@ from typing import Any
 from density_assets.privacy.chain import GENESIS, first_broken
 from density_assets.privacy.charges import Budget, Row
 from density_assets.privacy.events import from_record
+from density_assets.privacy.periods import monday_of
 from density_assets.privacy.release import Charge
 
 VERSION = 2
@@ -191,7 +192,9 @@ def read_accounts(records: Records) -> Accounts:
         entries = tuple(_entry(record) for record in records.entries)
         _refuse_disorder(records, entries)
         return Accounts(records, entries, tuple(_rows(records, entries, *_draws(records, entries))))
-    except (KeyError, TypeError, AttributeError, RecursionError) as lacking:
+    except NotWhole:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as lacking:
         raise NotWhole(f"an entry of the ledger cannot be read ({type(lacking).__name__})") from None
 
 
@@ -263,4 +266,6 @@ def _rows(records: Records, entries: Sequence[Entry], begun: set[str], digests: 
 
 def _charge(body: Body) -> Charge:
     plain = {name: body[name] for name in Charge.__dataclass_fields__ if name != "events"}
-    return Charge(**plain, events=tuple(from_record(event) for event in body["events"]))
+    charge = Charge(**plain, events=tuple(from_record(event) for event in body["events"]))
+    monday_of(charge.week)  # raises for what is no week: budgets are added up by it
+    return charge
