@@ -31,7 +31,7 @@ from resources.anchors import AnchorFile, Place, TimeStamps, anchor, heads, plac
 from resources.ledger.ledger import Ledger, Order, today
 from resources.ledger.opening import open_by_itself
 from resources.ledger.witnesses import Named, Witnesses
-from resources.measurements import Measurements, found_under
+from resources.measurements import Measurements
 from resources.signing import Signer, make_key, open_key
 from resources.sql.engine import SqlEngine
 from resources.tables.files import private_files
@@ -172,7 +172,7 @@ class City:
     def open_ledger(self, say: Callable[[str], None]) -> None:
         """Make sure that its people can be charged: the ledger of simulated ones opens by itself, and this says so."""
         if self.synthetic and not self.ledger.accounts().opened:
-            open_by_itself(self.ledger, self.population, self.new_key(), found_under(self.home))
+            open_by_itself(self.ledger, self.population, self.new_key, self.measurements.found())
             say(f"opened a ledger for simulated people: {self.ledger.file}; back it up")
         self.ledger.refuse_unready(self.population)
 

@@ -130,7 +130,11 @@ class Measurements:
 
     def witnesses(self) -> Witnesses:
         """What the ledger must know."""
-        return witnesses(self._store.folder.parent) + self._anchored()
+        return _witnesses(self._store.folder.parent) + self._anchored()
+
+    def found(self) -> Found:
+        """What a ledger that is opened now must take over, and answer to; anchors outside included."""
+        return Found([_stored(file) for file in draw_files(self._store.folder.parent)], self.witnesses())
 
     def _refuse_lost(self, request: Release) -> None:
         """Raise if a draw of this release is lost and the release is out: another would not be the one people have."""
@@ -205,15 +209,10 @@ class Measurements:
             write_durably(folder / f"{request.week}_{door}.json", json.dumps(alert, indent=2).encode())
 
 
-def witnesses(home: Path) -> Witnesses:
+def _witnesses(home: Path) -> Witnesses:
     """Whatever under a home names what its ledger must hold."""
     drawn = (Named(str(_about(file)["charge"]), file.name) for file in draw_files(home))
     return Witnesses(drawn=tuple(drawn)) + witnesses_of(home)
-
-
-def found_under(home: Path) -> Found:
-    """What a ledger that is opened now must take over."""
-    return Found([_stored(file) for file in draw_files(home)], witnesses(home))
 
 
 def draw_files(home: Path) -> list[Path]:

@@ -36,17 +36,13 @@ def ledger(
     """Open, verify, copy or move the ledger, or change the key that releases are signed with."""
     from density_assets.city import City
     from resources.ledger import opening
-    from resources.measurements import found_under
 
     city = City.here()
     with plainly():
         known = city.measurements.witnesses()
         if action == "init":
-            # Looked at first: a key is made only for a ledger that can be opened.
-            city.ledger.accounts(known)
-            opening.open_for_people(
-                city.ledger, _said(by, reason, "opening a ledger"), city.new_key(), found_under(city.home), adopt=adopt
-            )
+            act = _said(by, reason, "opening a ledger")
+            opening.open_for_people(city.ledger, act, city.new_key, city.measurements.found(), adopt=adopt)
         elif action == "moved":
             opening.say_moved(city.ledger, _said(by, reason, "moving a ledger"), known)
         elif action == "key":

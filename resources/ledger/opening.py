@@ -6,7 +6,7 @@ because whoever opens a second one can draw every week a second time.
 
 import json
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,9 +39,10 @@ class Found:
     witnesses: Witnesses
 
 
-def open_by_itself(ledger: Ledger, population: str, key: str, found: Found) -> bool:
+def open_by_itself(ledger: Ledger, population: str, key: Callable[[], str], found: Found) -> bool:
     """Open the ledger of people who do not exist, unless it is open; whether it was opened now.
 
+    key: makes the public key that it will name; asked only when nothing speaks against opening it.
     A ledger of version 1 that was charged for such people only is taken over.
     """
     if not is_simulated(population):
@@ -58,7 +59,7 @@ def open_by_itself(ledger: Ledger, population: str, key: str, found: Found) -> b
     return True
 
 
-def open_for_people(ledger: Ledger, act: Act, key: str, found: Found, *, adopt: bool) -> None:
+def open_for_people(ledger: Ledger, act: Act, key: Callable[[], str], found: Found, *, adopt: bool) -> None:
     """Open the ledger for records of real people."""
     with ledger._adding(found.witnesses) as adding:
         accounts = adding.accounts
@@ -147,12 +148,12 @@ def _believed_copy(copy: Path, records: Records, witnesses: Witnesses) -> tuple[
     return records, accounts
 
 
-def _append_opened(ledger: Ledger, adding: Adding, act: Act, key: str, found: Found) -> None:
+def _append_opened(ledger: Ledger, adding: Adding, act: Act, key: Callable[[], str], found: Found) -> None:
     identity = secrets.token_hex(16)
     body = {
         "ledger": identity,
         "place": place_digest(identity, ledger.book),
-        "key": key,
+        "key": key(),
         "adopted": _adopted(adding.accounts, found) if adding.accounts.rows else None,
         **act.record(),
     }

@@ -29,7 +29,6 @@ from resources.ledger.book import LedgerError
 from resources.ledger.ledger import Ledger, place_digest
 from resources.ledger.opening import backup, open_for_people, restore, say_moved
 from resources.ledger.witnesses import NOTHING
-from resources.measurements import found_under
 from resources.signing import make_key, public_pem
 
 PUBLIC = ("cells", "antennas", "towers", "tower_cells", "overlaps", "cover_graph")
@@ -127,8 +126,9 @@ def test_a_deleted_ledger_is_missed_by_every_single_witness(attack, left):
     attack.lose_ledger()
     attack.lose(*(pattern for name, pattern in EVERYTHING.items() if left not in ("all", name)))
     for adopt in (False, True):
+        city = attack.city
         with pytest.raises(LedgerError, match="named by"):
-            open_for_people(Ledger(attack.home), ACT, attack.city.new_key(), found_under(attack.home), adopt=adopt)
+            open_for_people(city.ledger, ACT, city.new_key, city.measurements.found(), adopt=adopt)
     assert "a ledger must be opened by a person" in attack.again()[0]
     assert not Ledger(attack.home).accounts().exists
 
@@ -151,16 +151,11 @@ def test_with_every_witness_gone_the_anchor_outside_is_enough(attack, released):
     shutil.copy(released[2], anchor)
     attack.lose_ledger()
     attack.lose("town")
+    city = attack.city
     with pytest.raises(LedgerError, match="the anchor"):
-        open_for_people(Ledger(attack.home), ACT, attack.city.new_key(), found_with_anchor(attack.city), adopt=False)
+        open_for_people(city.ledger, ACT, city.new_key, city.measurements.found(), adopt=False)
     assert attack.again()
     assert not Ledger(attack.home).accounts().exists
-
-
-def found_with_anchor(city: City):
-    from dataclasses import replace
-
-    return replace(found_under(city.home), witnesses=city.measurements.witnesses())
 
 
 def test_a_cut_tail_is_missed_by_every_single_witness(attack):

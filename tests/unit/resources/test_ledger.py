@@ -95,10 +95,10 @@ def test_for_real_people_nothing_is_charged_before_somebody_opened_the_ledger(tm
     ledger = Ledger(tmp_path)
     with pytest.raises(LedgerError, match=r"opened by a person .* does not exist: `density ledger init --by NAME"):
         paid(ledger, charge())
-    open_by_itself(ledger, NOBODY, KEY, Found([], NOTHING))
+    open_by_itself(ledger, NOBODY, lambda: KEY, Found([], NOTHING))
     with pytest.raises(LedgerError, match="opened by a person"):
         paid(ledger, charge())
-    open_for_people(ledger, ACT, KEY, Found([], NOTHING), adopt=False)
+    open_for_people(ledger, ACT, lambda: KEY, Found([], NOTHING), adopt=False)
     paid(ledger, charge())
     assert len(ledger.rows()) == 1
 
@@ -107,15 +107,15 @@ def test_a_ledger_is_opened_once_and_has_an_identity_of_its_own(tmp_path):
     one, other = opened_ledger(tmp_path / "one"), opened_ledger(tmp_path / "other")
     assert one.accounts().identity != other.accounts().identity
     with pytest.raises(BadInput, match="opened once"):
-        open_for_people(one, ACT, KEY, Found([], NOTHING), adopt=False)
+        open_for_people(one, ACT, lambda: KEY, Found([], NOTHING), adopt=False)
 
 
 def test_for_simulated_people_it_opens_by_itself_and_for_nobody_else(tmp_path):
     ledger = Ledger(tmp_path)
-    assert not open_by_itself(ledger, "subscribers", KEY, Found([], NOTHING))
+    assert not open_by_itself(ledger, "subscribers", lambda: KEY, Found([], NOTHING))
     assert not ledger.accounts().exists
-    assert open_by_itself(ledger, NOBODY, KEY, Found([], NOTHING))
-    assert not open_by_itself(ledger, NOBODY, KEY, Found([], NOTHING))
+    assert open_by_itself(ledger, NOBODY, lambda: KEY, Found([], NOTHING))
+    assert not open_by_itself(ledger, NOBODY, lambda: KEY, Found([], NOTHING))
     paid(ledger, charge(population=NOBODY))
 
 
@@ -127,9 +127,9 @@ def test_a_new_ledger_beside_anything_that_was_released_is_refused(tmp_path):
         Witnesses(ledgers=(Named("a" * 32, "a statement"),)),
     ):
         with pytest.raises(LedgerError, match=r"lacks 1 .* named by a .* restore a newer backup"):
-            open_by_itself(Ledger(tmp_path), NOBODY, KEY, Found([], witnesses))
+            open_by_itself(Ledger(tmp_path), NOBODY, lambda: KEY, Found([], witnesses))
         with pytest.raises(LedgerError, match="lacks 1"):
-            open_for_people(Ledger(tmp_path), ACT, KEY, Found([], witnesses), adopt=True)
+            open_for_people(Ledger(tmp_path), ACT, lambda: KEY, Found([], witnesses), adopt=True)
     assert not Ledger(tmp_path).accounts().exists
 
 
