@@ -1,7 +1,8 @@
 """A city: its settings, the folder it is kept under, and everything made of these, made once and passed down.
 
-Nothing else reads the environment, and nothing is decided at import: two cities with different schemes can live in one
-process. Stores are opened when they are first used, so that a city can be described without touching a disk.
+Nothing else decides by the environment which city is meant, and nothing is decided at import: two cities with different
+schemes can live in one process. Stores are opened when they are first used, so that a city can be described without
+touching a disk.
 """
 
 import os
@@ -12,6 +13,7 @@ from datetime import date
 from functools import cached_property
 from pathlib import Path
 
+from density_assets.environment import home_here
 from density_assets.errors import BadInput
 from density_assets.geography.cells_and_towers import geography_hash
 from density_assets.geography.tables import cells_from, towers_from
@@ -272,8 +274,3 @@ def _decided(release: Release) -> dict[str, object]:
     """What a person decided of a release."""
     said = {"epsilon": release.epsilon, "delta": release.delta, "scheme": release.scheme, "version": release.version}
     return {**said, **release.parameters}
-
-
-def home_here() -> Path:
-    """The folder the environment names for everything that is kept."""
-    return Path(os.environ.get("DENSITY_HOME") or "data").absolute()

@@ -123,8 +123,8 @@ class Measurements:
         if not self._file(request.key(door)).exists():
             self._refuse_lost(request)
             raise BadInput(
-                f"{door} of the week of {request.week} must have been drawn under today's settings, but no such draw "
-                "is stored: materialise it, which is charged"
+                f"{door} of the week of {request.week} must have been drawn, but no such draw is stored: "
+                "materialise it, which is charged"
             )
         return self._load(request.key(door))
 

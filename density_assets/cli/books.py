@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from density_assets.cli.keeping import plainly
-from density_assets.cli.options import By, Reason, SettingsFile, Week, chosen_week
+from density_assets.cli.options import By, Reason, SettingsFile, Week, act, chosen_week
 
 if TYPE_CHECKING:
     from density_assets.city import City
@@ -35,8 +34,7 @@ def budget(
     if give is not None:
         _give(city, give, delta, by, reason)
     planned = city.settings if epsilon is None else city.settings.with_epsilon(epsilon)
-    with plainly():
-        accounts = city.ledger.accounts(city.measurements.witnesses())
+    accounts = city.ledger.accounts(city.measurements.witnesses())
     recorded = accounts.budget(city.population)
     in_force, refusal = budget_to_show(recorded, city.settings)
     print(budget_report(planned, in_force, accounts.rows, chosen_week(week, city), weeks))
@@ -51,15 +49,13 @@ def budget(
 
 
 def _give(city: "City", epsilon: float, delta: float | None, by: str | None, reason: str | None) -> None:
-    from density_assets.privacy.acts import act_of, needed
     from density_assets.privacy.charges import Budget
 
     # Not the budget in force: settings that ask for more than is recorded are why somebody gives another.
     before = city.ledger.accounts().budget(city.population) or Budget.of(city.settings)
     budget = Budget.checked(epsilon, before.delta if delta is None else delta)
-    with plainly():
-        act = needed(act_of(by, reason), "a budget")
-        city.ledger.give_budget(city.population, budget, act, city.measurements.witnesses())
+    given_by = act(city, by, reason, "a budget")
+    city.ledger.give_budget(city.population, budget, given_by, city.measurements.witnesses())
 
 
 def verify(

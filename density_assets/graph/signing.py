@@ -63,7 +63,7 @@ def _sign_week(city: City, step: Step, act: Act | None) -> None:
             },
             asked,
         )
-    # Noted first, as draws are: a run that is killed here finds the signature in the ledger, and nothing is signed twice.
+    # Noted first, as draws are: a run that is killed here finds the signature in the ledger and writes that.
     write_durably(manifest.with_suffix(".sig"), signature)
     city.anchor_head()  # what is published from here on can be told from what a later ledger says
 

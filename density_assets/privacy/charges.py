@@ -194,8 +194,8 @@ def _refusal(population: str, period: Period, before: Weeks, after: Weeks, asked
     return (
         f"the releases of the {period} for {population} may cost epsilon {budget.epsilon:g} at delta "
         f"{budget.delta:g} together: spent {spent:.3f}, this release costs {alone:.3f} alone and would make "
-        f"{together:.3f}. Left are {max(budget.epsilon - spent, 0):.3f}, enough for 0 such releases; an unspent budget "
-        f"is enough for {fit}. Nothing was charged and nothing drawn; lower privacy.epsilon, or leave out weeks until "
+        f"{together:.3f}. Left are {max(budget.epsilon - spent, 0):.3f}; an unspent budget is enough for "
+        f"{fit} such releases. Nothing was charged and nothing drawn; lower privacy.epsilon, or leave out weeks until "
         "fewer of them count"
     )
 

@@ -233,3 +233,25 @@ def test_a_budget_that_settings_raise_is_shown_as_it_is_recorded_with_the_refusa
     assert "may cost epsilon 2 " in shown.out
     assert "raising a budget is a recorded act" in shown.out
     assert "may cost epsilon 5 " in density("budget", *said, "--give", "5", *WHO).out
+
+
+# --- a ledger that refuses says why -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", [["audit"], ["budget"], ["budget", "--give", "4", *WHO], ["ledger", "verify"]])
+def test_a_damaged_ledger_is_said_in_words(density, town, tmp_path, words):
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "ledger.sqlite").write_bytes(b"garbage " * 1000)
+    said = density(words[0], *words[1:], "--settings", str(town.settings))
+    assert said.status == 2
+    assert said.err.startswith("error: the ledger must be a SQLite file")
+    assert "restore a backup" in said.err
+
+
+def test_the_operator_of_the_settings_opens_the_ledger(density, town, monkeypatch):
+    for name in ("DENSITY_BY", "DENSITY_REASON"):
+        monkeypatch.delenv(name, raising=False)
+    command = ("ledger", "init", "--settings", str(town.settings))
+    assert "opening a ledger must say who and why" in density(*command).err
+    town.set("[engine]", '[operator]\nname = "desk"\nreason = "weekly"\n[engine]')
+    assert density(*command).status == 0

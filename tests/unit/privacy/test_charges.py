@@ -115,14 +115,14 @@ def test_a_refusal_says_where_how_much_and_that_nothing_happened():
     three, two, five = (compose([BIG] * count).epsilon(1e-5) for count in (3, 2, 5))
     assert f"may cost epsilon 3 at delta 1e-05 together: spent {three:.3f}," in message
     assert f"this release costs {two:.3f} alone and would make {five:.3f}." in message
-    assert f"Left are {3 - three:.3f}, enough for 0 such releases; an unspent budget is enough for 2." in message
+    assert f"Left are {3 - three:.3f}; an unspent budget is enough for 2 such releases." in message
     assert "Nothing was charged and nothing drawn" in message
     assert len(book.rows) == 3
 
 
 def test_a_release_that_no_budget_would_pay_for():
     with pytest.raises(
-        BudgetRefused, match=r"spent 0\.000, .* Left are 1\.000, .* is enough for 0\. Nothing was charged"
+        BudgetRefused, match=r"spent 0\.000, .* Left are 1\.000; .* is enough for 0 such releases\. Nothing was charged"
     ):
         Book(Budget(1.0, 1e-5)).pay(charge(MONDAY))
 
