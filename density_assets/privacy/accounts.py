@@ -34,6 +34,7 @@ VERSION = 2
 KINDS = frozenset(
     ("opened", "declared", "moved", "key", "policy", "budget", "approval", "charge", "begun", "drawn", "published")
 )
+COLUMNS = frozenset(("row", "version", "kind", "at", "body", "previous", "hash"))
 
 Record = Mapping[str, Any]  # a row as it is stored
 Body = Mapping[str, Any]
@@ -205,7 +206,10 @@ def _entry(record: Record) -> Entry:
             f"entry {row} of the ledger is of a kind this software does not know ({record['kind']!r}, version "
             f"{record['version']}): it was written by a newer one, which must be used"
         )
-    return Entry(row, record["kind"], record["at"], json.loads(record["body"]), record["hash"])
+    body = json.loads(record["body"])
+    if record.keys() != COLUMNS or not isinstance(body, dict):
+        raise NotWhole(f"entry {row} of the ledger has columns or a body that no entry has")
+    return Entry(row, record["kind"], record["at"], body, record["hash"])
 
 
 def _refuse_disorder(records: Records, entries: Sequence[Entry]) -> None:
@@ -222,26 +226,46 @@ def _refuse_disorder(records: Records, entries: Sequence[Entry]) -> None:
     nonces = [entry.body["nonce"] for entry in entries if entry.kind == "charge"]
     if len(nonces) != len(set(nonces)):
         raise NotWhole("two charges have the same nonce")
+    for entry in entries:
+        if entry.kind == "budget" and not _is_budget(entry.body):
+            raise NotWhole(f"entry {entry.row} is a budget that is none, or that nobody gave")
+
+
+def _is_budget(body: Body) -> bool:
+    numbers = all(type(body[name]) in (int, float) and body[name] > 0 for name in ("epsilon", "delta"))
+    return numbers and all(isinstance(body[name], str) for name in ("population", "by", "reason"))
 
 
 def _draws(records: Records, entries: Sequence[Entry]) -> tuple[set[str], dict[str, str]]:
     """Charges whose noise may have been drawn, and digests of the draws, each at most once and in order."""
     charges = {record["hash"]: record["measurement"] for record in records.charges}
-    begun = {record["charge"] for record in records.draws}
+    begun: set[str] = set()
+    digests: dict[str, str] = {}
+
+    def begin(charge: str, where: str) -> None:
+        if charge not in charges or charge in begun:
+            raise NotWhole(f"{where} begins a draw that is not paid for, or was begun before")
+        begun.add(charge)
+
+    def finish(draw: Body, where: str) -> None:
+        charge = draw["charge"]
+        if charge not in begun or charge in digests or draw["measurement"] != charges[charge]:
+            raise NotWhole(f"{where} is a draw that was not begun, or was made before")
+        digests[charge] = str(draw["digest"])
+
+    for record in records.draws:
+        begin(record["charge"], f"row {record['row']} of the draws of version 1")
     adopted = (entries[0].body["adopted"] if entries else None) or {"stored": ()}
-    digests = {draw["charge"]: str(draw["digest"]) for draw in adopted["stored"]}
+    for draw in adopted["stored"]:
+        finish(draw, "what the ledger took over")
     for entry in entries:
+        where = f"entry {entry.row}"
         if entry.kind == "charge":
             charges[entry.hash] = entry.body["measurement"]
         elif entry.kind == "begun":
-            if entry.body["charge"] not in charges or entry.body["charge"] in begun:
-                raise NotWhole(f"entry {entry.row} begins a draw that is not paid for, or was begun before")
-            begun.add(entry.body["charge"])
+            begin(entry.body["charge"], where)
         elif entry.kind == "drawn":
-            charge = entry.body["charge"]
-            if charge not in begun or charge in digests or entry.body["measurement"] != charges[charge]:
-                raise NotWhole(f"entry {entry.row} is a draw that was not begun, or was made before")
-            digests[charge] = str(entry.body["digest"])
+            finish(entry.body, where)
     return begun, digests
 
 
