@@ -3,9 +3,8 @@
 Orchestrators recompute; a second draw of noise on the same data is a second release, and averaging draws removes the
 noise. So a measurement is kept under a key made of everything a person decided (population, city, public geography,
 mechanism, parameters, week, revision) and nothing that was computed from people. The same key returns the stored draw
-at no cost, even
-if records have changed meanwhile: to draw again because the content changed would tell that it changed. Only a changed
-setting or a declared revision is a new key, and a new key is paid for.
+at no cost, even if records have changed meanwhile: to draw again because the content changed would tell that it
+changed. A drawn week keeps its key whatever settings say later; only a declared revision is another, and paid for.
 
 A stored draw is believed if the ledger knows it: its key, the charge it names and the digest of its values must be
 those that were recorded when it was made.

@@ -1,4 +1,4 @@
-"""Opening a ledger, once; saying that it was moved; putting a copy back; changing its key.
+"""Opening a ledger, once; saying that it was moved; putting a copy back.
 
 For people who do not exist a ledger opens by itself. For real people somebody opens it, by name and with a reason,
 because whoever opens a second one can draw every week a second time.
