@@ -205,9 +205,9 @@ class City:
         """What a week was drawn for; none before."""
         key = (week, self.ledger.written(), self.store.written("cells", "towers"))
         if key not in self._drawn_before:
-            revision = self.settings.revision_of(str(week))
+            which = {"city": self.name, "week": str(week), "revision": self.settings.revision_of(str(week))}
             stated = read_statement(self.files(week).file("privacy_statement", "json"))
-            rows = self.ledger.accounts().charges_of(self.population, self.name, str(week), revision)
+            rows = self.ledger.accounts().charges_of(self.population, which)
             self._drawn_before[key] = drawn_release(rows, stated, self.geography())
         return self._drawn_before[key]
 

@@ -31,7 +31,7 @@ from density_assets.privacy.charges import budget_in_force, price
 from density_assets.privacy.events import to_record
 from density_assets.privacy.noise import Noise
 from density_assets.privacy.release import Release
-from density_assets.publication.files import Naming
+from density_assets.publication.files import MEASUREMENTS, Naming, draw_file
 from density_assets.publication.keeping import PublishedStays
 from density_assets.publication.verification import stated_measurements
 from resources.ledger.ledger import Ledger, Order
@@ -73,7 +73,7 @@ class Measurements:
         self._ledger = ledger
         self._noise = noise
         self._anchored = anchored
-        self._folder = store.release / "measurements"
+        self._folder = store.release / MEASUREMENTS
 
     def measure(
         self,
@@ -148,19 +148,18 @@ class Measurements:
 
     def _is_out(self, request: Release) -> bool:
         """Whether the release was published: the ledger says so, or a statement does, or it is older than both."""
-        which = (request.city, request.week, request.revision)
         accounts, keys = self._ledger.accounts(), {request.key(door) for door in request.doors}
         statement = Naming(self._store.release, request.week, request.revision).file("privacy_statement", "json")
-        charged = accounts.charges_of(request.population, *which)
+        charged = accounts.charges_of(request.population, request.which)
         taken_over = (row for row in charged if row.digest and not row.entry)
         return (
-            bool(accounts.publications(*which))
+            bool(accounts.publications(request.which))
             or bool(stated_measurements(statement) & keys)
             or any(row.charge.measurement in keys for row in taken_over)
         )
 
     def _file(self, key: str) -> Path:
-        return self._folder / f"{key[:32]}.npz"
+        return self._store.release / draw_file(key)
 
     def _load(self, key: str) -> Measurement:
         file = self._file(key)
@@ -216,7 +215,7 @@ def _witnesses(home: Path) -> Witnesses:
 
 def draw_files(home: Path) -> list[Path]:
     """The stored draws of all cities of a home."""
-    return sorted(home.glob("*/release/measurements/*.npz"))
+    return sorted(home.glob(f"*/release/{draw_file('*')}"))
 
 
 def draw_digest(key: str, values: Mapping[str, NDArray[Any]]) -> str:

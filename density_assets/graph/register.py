@@ -156,6 +156,7 @@ def audit_page(
     makes it anew.
     """
     settings, population, rows = step.settings, population_name(step.settings), accounts.rows
+    policy = accounts.newest("policy")
     budget, refusal = budget_to_show(accounts.budget(population), settings)
     data = AuditData(
         city=settings.city.name,
@@ -179,7 +180,7 @@ def audit_page(
         for_a_person=_for_a_person(accounts, population, budget),
         decisions=decisions(accounts, population),
         changes=changes(accounts, population),
-        policy=next((entry.body["text"] for entry in reversed(list(accounts.of("policy")))), ""),
+        policy=policy.body["text"] if policy else "",
     )
     file = step.folder / AUDIT_PAGE
     write_durably(file, audit_html(data).encode())

@@ -20,6 +20,7 @@ from density_assets.graph.step import Made, Step
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.acts import Act, needed
 from density_assets.privacy.zones import Zone
+from density_assets.publication.files import draw_file
 from density_assets.publication.manifest import (
     REGISTER_FILE,
     VERIFIER,
@@ -44,7 +45,7 @@ def _sign_week(city: City, step: Step, act: Act | None) -> None:
     manifest, release = step.files.file("manifest", "json"), step.release
     content, accounts = manifest.read_bytes(), city.ledger.accounts()
     digest, said = hashlib.sha256(content).hexdigest(), json.loads(content)
-    signed = accounts.publications(release.city, release.week, release.revision)
+    signed = accounts.publications(release.which)
     known = [entry.body["signature"] for entry in signed if entry.body["manifest"] == digest]
     if known:
         signature = bytes.fromhex(known[-1])
@@ -54,7 +55,7 @@ def _sign_week(city: City, step: Step, act: Act | None) -> None:
         charges = sorted(city.measurements.stored(release, door).charge for door in release.doors)
         city.ledger.publish(
             {
-                **{name: said[name] for name in ("city", "week", "revision")},
+                **release.which,
                 "charges": charges,
                 "row": said["ledger"]["row"],
                 "manifest": digest,
@@ -91,9 +92,9 @@ def signed_release(step: Step, accounts: Accounts, paid_by: frozenset[str]) -> M
     """
     release, seal = step.release, Seal.at(accounts, accounts.end_of(paid_by))
     _write_tools(step.folder, seal)
-    identity = {"city": release.city, "week": release.week, "revision": release.revision}
-    draws = (f"{release.key(door)[:32]}.npz" for door in release.doors)
-    return _covered(step.files.file("manifest", "json"), release_manifest(step.files, identity, draws, seal), seal)
+    draws = (draw_file(release.key(door)) for door in release.doors)
+    manifest = release_manifest(step.files, release.which, draws, seal)
+    return _covered(step.files.file("manifest", "json"), manifest, seal)
 
 
 @asset(

@@ -153,35 +153,37 @@ class Accounts:
     def releases(self) -> frozenset[str]:
         """Names of the releases it was charged for, as released tables carry them."""
         adopted = self.entries[0].body.get("adopted") if self.entries else None
-        found = adopted["releases"] if adopted else ()
-        return frozenset((*found, *(row.release["name"] for row in self.rows if row.release)))
+        taken_over = adopted["releases"] if adopted else ()
+        return frozenset((*taken_over, *(row.release["name"] for row in self.rows if row.release)))
 
     def of(self, *kinds: str) -> Iterable[Entry]:
         """The entries of some kinds, oldest first."""
         return (entry for entry in self.entries if entry.kind in kinds)
 
-    def budgets(self, population: str, upto: int | None = None) -> list[Entry]:
-        """Every budget a population was given, oldest first."""
-        return [
-            entry
-            for entry in self.of("budget")
-            if entry.body["population"] == population and (upto is None or entry.row <= upto)
-        ]
+    def all_of(self, kind: str, upto: int | None = None, **which: Any) -> list[Entry]:
+        """The entries of a kind whose body says `which`, up to an entry, oldest first."""
+        last = len(self.entries) if upto is None else upto
+        return [entry for entry in self.of(kind) if entry.row <= last and which.items() <= entry.body.items()]
 
-    def budget(self, population: str) -> Budget | None:
-        """The budget in force; none if none was recorded."""
-        given = self.budgets(population)
-        return Budget(given[-1].body["epsilon"], given[-1].body["delta"]) if given else None
+    def newest(self, kind: str, upto: int | None = None, **which: Any) -> Entry | None:
+        """The last of them, which is the one in force; none if there is none."""
+        return next(reversed(self.all_of(kind, upto, **which)), None)
 
-    def charges_of(self, population: str, city: str, week: str, revision: int) -> list[Row]:
-        """What a population was charged for one revision of a week."""
-        asked = {"population": population, "city": city, "week": week, "revision": revision}
-        return [row for row in self.rows if asked.items() <= row.charge.identity().items()]
+    def budget(self, population: str, upto: int | None = None) -> Budget | None:
+        """The budget that is recorded, or was at an entry; none if none was."""
+        given = self.newest("budget", upto, population=population)
+        return Budget(given.body["epsilon"], given.body["delta"]) if given else None
 
-    def publications(self, city: str, week: str, revision: int) -> list[Entry]:
+    def charges_of(self, population: str, which: Mapping[str, Any]) -> list[Row]:
+        """What a population was charged for one revision of a week.
+
+        which: city, week and revision, as `Identity.which` says them.
+        """
+        return [row for row in self.rows if row.charge.population == population and row.charge.which == which]
+
+    def publications(self, which: Mapping[str, Any]) -> list[Entry]:
         """Every time one revision of a week was published, oldest first."""
-        asked = {"city": city, "week": week, "revision": revision}
-        return [entry for entry in self.of("published") if asked.items() <= entry.body.items()]
+        return self.all_of("published", **which)
 
 
 def read_accounts(records: Records) -> Accounts:

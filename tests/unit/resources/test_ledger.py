@@ -274,7 +274,7 @@ def test_the_budget_is_what_was_recorded_whatever_settings_say(ledger):
         ledger.reserve([charge("2007-09-17")], order(wide, stated=True), NOTHING)
     ledger.give_budget("subscribers", wide, Act("ann", "a study of traffic"), NOTHING)
     paid(ledger, charge("2007-09-17"), budget=tight)
-    given = [(entry.body["epsilon"], entry.body["by"]) for entry in ledger.accounts().budgets("subscribers")]
+    given = [(entry.body["epsilon"], entry.body["by"]) for entry in ledger.accounts().all_of("budget")]
     assert given == [(0.25, "tester"), (8.0, "ann")]
     with pytest.raises(BudgetRefused, match=r"0\.31 at delta"):  # settings may ask for less
         ledger.reserve([charge("2007-09-24")], order(Budget(0.31, 1e-5), stated=True), NOTHING)
