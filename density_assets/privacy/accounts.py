@@ -151,10 +151,14 @@ class Accounts:
 
     @cached_property
     def releases(self) -> frozenset[str]:
-        """Names of the releases it was charged for, as released tables carry them."""
+        """Names of the releases whose series were drawn, as the tables that are made of these carry them.
+
+        Charged is not enough: a ledger that was cut before the draw was begun would pay for it once more.
+        """
         adopted = self.entries[0].body.get("adopted") if self.entries else None
         taken_over = adopted["releases"] if adopted else ()
-        return frozenset((*taken_over, *(row.release["name"] for row in self.rows if row.release)))
+        drawn = (row for row in self.rows if row.release and row.drawn and row.charge.door == "noisy_series")
+        return frozenset((*taken_over, *(row.release["name"] for row in drawn if row.release)))
 
     def of(self, *kinds: str) -> Iterable[Entry]:
         """The entries of some kinds, oldest first."""

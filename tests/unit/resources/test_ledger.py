@@ -133,6 +133,16 @@ def test_a_new_ledger_beside_anything_that_was_released_is_refused(tmp_path):
     assert not Ledger(tmp_path).accounts().exists
 
 
+def test_a_released_table_bears_witness_that_its_release_was_drawn_not_that_it_was_charged(ledger):
+    """Else a ledger that is cut before the draw was begun would pay for another one."""
+    made, table = charge(), Witnesses(releases=(Named("a" * 16, "a table"),))
+    ledger.reserve([made], order(release={"name": "a" * 16}), NOTHING)
+    with pytest.raises(LedgerError, match="named by a table"):
+        ledger.accounts(table)
+    ledger.begin_draw(made.measurement, made.events)
+    assert ledger.accounts(table).releases == {"a" * 16}
+
+
 def test_a_copy_is_refused_until_somebody_says_that_it_was_moved(ledger, tmp_path):
     drawn(ledger, charge(monday(0)))
     copied = tmp_path / "copied"
