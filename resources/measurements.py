@@ -57,7 +57,6 @@ class Measurement:
     values: Values
     events: tuple[dict[str, Any], ...]
     charge: str
-    simulation: bool = False
 
 
 class Measurements:
@@ -165,13 +164,13 @@ class Measurements:
         file = self._file(key)
         about, values = read_draw(file)
         refuse_unknown(file, key, about, values, self._ledger.accounts())
-        return Measurement(values, tuple(about["events"]), about["charge"], about["simulation"])
+        return Measurement(values, tuple(about["events"]), about["charge"])
 
     def _save(self, key: str, measurement: Measurement) -> None:
         about = {
             "events": measurement.events,
             "charge": measurement.charge,
-            "simulation": measurement.simulation,
+            "simulation": False,  # part of the stored format; draws of a seeded generator are refused
             "key": key,
         }
         buffer = io.BytesIO()

@@ -69,7 +69,6 @@ def verify(
     anchor: Annotated[
         Path | None, typer.Option("--anchor", help="File with heads of its ledger that were kept elsewhere.")
     ] = None,
-    settings: SettingsFile = None,
 ) -> int:
     """Check that a release is whole and who signed it: 0 verified, 3 nobody vouches for it, 1 something is wrong."""
     from density_assets.publication.verification import outcome

@@ -173,24 +173,23 @@ def price(rows: Sequence[Row], charged: Sequence[Charge], budget: Budget) -> str
 
 
 def refuse_over_budget(rows: Sequence[Row], due: Sequence[Charge], budget: Budget) -> None:
-    """Raise if charges would pass the budget of their population, in any period that holds a week of theirs.
+    """Raise if the charges of a release would pass their population's budget, in any period that holds their week.
 
     Guarantees: whatever was charged in whichever order, no calendar year and no 52 consecutive weeks of a population
     cost more than the budget.
     """
-    for population in dict.fromkeys(charge.population for charge in due):
-        asked = [charge for charge in due if charge.population == population]
-        before = weekly_costs(rows, population)
-        after = _by_week([*(row.charge for row in rows if row.charge.population == population), *asked])
-        periods = dict.fromkeys(period for charge in asked for period in periods_with(monday_of(charge.week)))
-        period = worst(periods, after, budget.delta)
-        if period.cost(after).epsilon(budget.delta) > budget.epsilon:
-            raise BudgetRefused(_refusal(population, period, before, after, _together(asked), budget))
+    population = due[0].population
+    before = weekly_costs(rows, population)
+    after = _by_week([*(row.charge for row in rows if row.charge.population == population), *due])
+    periods = dict.fromkeys(period for charge in due for period in periods_with(monday_of(charge.week)))
+    period = worst(periods, after, budget.delta)
+    if period.cost(after).epsilon(budget.delta) > budget.epsilon:
+        raise BudgetRefused(_refusal(population, period, before, after, _together(due), budget))
 
 
 def _refusal(population: str, period: Period, before: Weeks, after: Weeks, asked: Composition, budget: Budget) -> str:
     spent, alone, together = (cost.epsilon(budget.delta) for cost in (period.cost(before), asked, period.cost(after)))
-    fit = releases_that_fit(NOTHING, asked, budget.epsilon, budget.delta)
+    fit = releases_that_fit(asked, budget.epsilon, budget.delta)
     return (
         f"the releases of the {period} for {population} may cost epsilon {budget.epsilon:g} at delta "
         f"{budget.delta:g} together: spent {spent:.3f}, this release costs {alone:.3f} alone and would make "

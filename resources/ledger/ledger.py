@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from density_assets.privacy.accounts import VERSION, Accounts, NotWhole, read_accounts
+from density_assets.privacy.accounts import VERSION, Accounts, NotWhole, Records, read_accounts
 from density_assets.privacy.acts import Act, needed
 from density_assets.privacy.chain import GENESIS, row_hash
 from density_assets.privacy.charges import Budget, Row, budget_in_force, is_simulated, refuse_over_budget
@@ -30,7 +30,7 @@ from resources.ledger.book import Book, LedgerError, Writer
 from resources.ledger.sqlite import SqliteBook
 from resources.ledger.witnesses import NOTHING, Witnesses
 
-UNIT = "one subscriber identifier, one week"
+CHARGED_UNIT = "one subscriber identifier, one week"
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ class Adding:
         return budget
 
 
-def _believed(book: Book, records: Any, witnesses: Witnesses) -> Accounts:
+def _believed(book: Book, records: Records, witnesses: Witnesses) -> Accounts:
     try:
         accounts = read_accounts(records)
     except NotWhole as problem:
@@ -226,7 +226,7 @@ def today() -> str:
 def _charge_body(charge: Charge, order: Order, act: Act) -> dict[str, Any]:
     return {
         **charge.identity(),
-        "unit": UNIT,
+        "unit": CHARGED_UNIT,
         "door": charge.door,
         "measurement": charge.measurement,
         "events": [to_record(event) for event in charge.events],

@@ -22,7 +22,7 @@ OPTIONS = {
     "purge": {"--settings", "--week", "--force"},
     "budget": {"--settings", "--week", "--epsilon", "--weeks"},
     "ledger": {"--settings", "verify", "backup", "restore", "file"},
-    "verify": {"--settings", "release", "--key", "--second", "--anchor"},
+    "verify": {"release", "--key", "--second", "--anchor"},
     "audit": {"--settings"},
     "study": {"--settings", "--week", "--repetitions", "--data", "name"},
     "results": {"--settings", "--week", "--repetitions", "--studies", "--page"},
