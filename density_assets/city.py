@@ -29,12 +29,12 @@ from density_assets.publication.verification import read_statement
 from density_assets.schemes import EARLIER, SCHEMES
 from density_assets.schemes.scheme import Plan, Scheme
 from density_assets.settings import Settings, load_settings
-from resources.anchors import AnchorFile, Place, TimeStamps, anchor, heads, places, signed_head
+from resources.anchors import anchor, heads, places, signed_head
 from resources.ledger.ledger import Ledger, Order, today
 from resources.ledger.opening import open_by_itself
 from resources.ledger.witnesses import Named, Witnesses
 from resources.measurements import Measurements
-from resources.signing import Signer, make_key, open_key
+from resources.signing import AGENT, Signer, make_key, open_key
 from resources.sql.engine import SqlEngine
 from resources.tables.files import private_files
 from resources.tables.stamps import difference, stamp_values
@@ -123,8 +123,8 @@ class City:
         """What anchors outside the home say of its ledger."""
         kept = [(head, place) for place in places(self.settings, self.home) for head in heads(place)]
         return Witnesses(
-            hashes=tuple(Named(head.head, f"the anchor {_anchor_name(place)}") for head, place in kept),
-            ledgers=tuple(Named(head.ledger, f"the anchor {_anchor_name(place)}") for head, place in kept),
+            hashes=tuple(Named(head.head, f"the anchor {place.name}") for head, place in kept),
+            ledgers=tuple(Named(head.ledger, f"the anchor {place.name}") for head, place in kept),
         )
 
     def anchor_head(self) -> int:
@@ -169,7 +169,7 @@ class City:
         return self.home / KEYS / f"{fingerprint(public)[:16]}.pem"
 
     def _key_place(self, given: str) -> Path | str:
-        return given if given.startswith("agent:") else self.settings.path(given)
+        return given if given.startswith(AGENT) else self.settings.path(given)
 
     def open_ledger(self, say: Callable[[str], None]) -> None:
         """Make sure that its people can be charged: the ledger of simulated ones opens by itself, and this says so."""
@@ -260,14 +260,6 @@ class City:
     def files(self, week: date) -> Naming:
         """Where the published files of a week lie."""
         return Naming(self.store.release, str(week), self.settings.revision_of(str(week)))
-
-
-def _anchor_name(place: Place) -> str:
-    return (
-        place.url
-        if isinstance(place, TimeStamps)
-        else str(place.file if isinstance(place, AnchorFile) else place.folder)
-    )
 
 
 def _decided(release: Release) -> dict[str, object]:

@@ -51,7 +51,7 @@ def sign_as_second(manifest: Path, key: str) -> list[Path]:
     """Sign the manifest of a release with a key of one's own; returns the signature and the public key beside it."""
     if not manifest.is_file() or not manifest.name.startswith("manifest_") or manifest.suffix != ".json":
         raise BadInput(f"what is signed is the manifest_….json of a release, got {manifest}")
-    signer = open_key(key if key.startswith("agent:") else Path(key))
+    signer = open_key(key)
     short = signer.fingerprint[:16]
     files = [manifest.with_suffix(f".{short}.sig"), manifest.with_name(key_file(signer.fingerprint))]
     write_durably(files[0], signer.sign(manifest.read_bytes()))

@@ -104,7 +104,7 @@ class Ledger:
         A charge whose noise may have been drawn already pays for nothing more: its door is charged again.
         """
         population = charges[0].population
-        with self._adding(witnesses) as adding:
+        with self.adding(witnesses) as adding:
             self.refuse_unready(population, adding.accounts)
             unused = {(row.charge.measurement, row.charge.events) for row in adding.accounts.rows if not row.drawn}
             due = [charge for charge in charges if (charge.measurement, charge.events) not in unused]
@@ -121,7 +121,7 @@ class Ledger:
 
         Committed before the first random number: from here on the charge is used, drawn or not.
         """
-        with self._adding() as adding:
+        with self.adding() as adding:
             for row in adding.accounts.rows:
                 if (row.charge.measurement, row.charge.events) == (measurement, events) and not row.drawn:
                     adding.append("begun", {"charge": row.hash})
@@ -130,12 +130,12 @@ class Ledger:
 
     def finish_draw(self, charge: str, measurement: str, digest: str) -> None:
         """Note what was drawn, before it is stored: what is stored can then be compared with it for ever."""
-        with self._adding() as adding:
+        with self.adding() as adding:
             adding.append("drawn", {"charge": charge, "measurement": measurement, "digest": digest})
 
     def publish(self, publication: Mapping[str, Any], act: Act) -> None:
         """Note that a release was signed; said once for the same manifest."""
-        with self._adding() as adding:
+        with self.adding() as adding:
             if not any(publication.items() <= entry.body.items() for entry in adding.accounts.of("published")):
                 adding.append("published", {**publication, **act.record()})
 
@@ -143,19 +143,19 @@ class Ledger:
 
     def give_budget(self, population: str, budget: Budget, act: Act, witnesses: Witnesses) -> None:
         """Record what all weeks of a year of a population may cost together from now on."""
-        with self._adding(witnesses) as adding:
+        with self.adding(witnesses) as adding:
             refuse_budget(adding.accounts, budget, act)
             adding.append("budget", _budget_body(population, budget, act))
 
     def record(self, kind: str, body: Mapping[str, Any], act: Act, witnesses: Witnesses) -> None:
         """Record an approval, a policy or a key."""
-        with self._adding(witnesses) as adding:
+        with self.adding(witnesses) as adding:
             adding.append(kind, {**body, **act.record()})
 
     # --- inside ---------------------------------------------------------------------------------------------
 
     @contextmanager
-    def _adding(self, witnesses: Witnesses = NOTHING) -> Iterator["Adding"]:
+    def adding(self, witnesses: Witnesses = NOTHING) -> Iterator["Adding"]:
         """Add entries to a ledger that is whole."""
         with self.book.writing() as writer:
             yield Adding(writer, _believed(self.book, writer.read(), witnesses))

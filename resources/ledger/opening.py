@@ -47,7 +47,7 @@ def open_by_itself(ledger: Ledger, population: str, key: Callable[[], str], foun
     """
     if not is_simulated(population):
         return False
-    with ledger._adding(found.witnesses) as adding:
+    with ledger.adding(found.witnesses) as adding:
         if adding.accounts.opened:
             return False
         if not all(is_simulated(row.charge.population) for row in adding.accounts.rows):
@@ -61,7 +61,7 @@ def open_by_itself(ledger: Ledger, population: str, key: Callable[[], str], foun
 
 def open_for_people(ledger: Ledger, act: Act, key: Callable[[], str], found: Found, *, adopt: bool) -> None:
     """Open the ledger for records of real people."""
-    with ledger._adding(found.witnesses) as adding:
+    with ledger.adding(found.witnesses) as adding:
         accounts = adding.accounts
         if accounts.declared:
             raise BadInput(
@@ -81,7 +81,7 @@ def open_for_people(ledger: Ledger, act: Act, key: Callable[[], str], found: Fou
 
 def say_moved(ledger: Ledger, act: Act, witnesses: Witnesses) -> None:
     """Record that the ledger lies elsewhere now, and that the one it was copied from is gone."""
-    with ledger._adding(witnesses) as adding:
+    with ledger.adding(witnesses) as adding:
         place = place_digest(adding.accounts.identity, ledger.book)
         if place == adding.accounts.place:
             raise BadInput("a ledger that was not moved needs no word about it: it lies where it was opened")
