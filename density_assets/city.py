@@ -33,7 +33,7 @@ from resources.anchors import anchor, heads, places, signed_head
 from resources.ledger.ledger import Ledger, Order, today
 from resources.ledger.opening import open_by_itself
 from resources.ledger.witnesses import Named, Witnesses
-from resources.measurements import Measurements
+from resources.measurements import Measurements, witnesses_under
 from resources.signing import AGENT, Signer, make_key, open_key
 from resources.sql.engine import SqlEngine
 from resources.tables.files import private_files
@@ -118,6 +118,10 @@ class City:
     def measurements(self) -> Measurements:
         """What its doors have drawn."""
         return Measurements(self.store, self.ledger, self.noise, self._anchored)
+
+    def witnesses(self) -> Witnesses:
+        """What its ledger must know; unlike its measurements it can be asked for where nothing is kept yet."""
+        return witnesses_under(self.home) + self._anchored()
 
     def _anchored(self) -> Witnesses:
         """What anchors outside the home say of its ledger."""

@@ -128,7 +128,7 @@ class Measurements:
 
     def witnesses(self) -> Witnesses:
         """What the ledger must know."""
-        return _witnesses(self._store.folder.parent) + self._anchored()
+        return witnesses_under(self._store.folder.parent) + self._anchored()
 
     def found(self) -> Found:
         """What a ledger that is opened now must take over, and answer to; anchors outside included."""
@@ -206,7 +206,7 @@ class Measurements:
             write_durably(folder / f"{request.week}_{door}.json", json.dumps(alert, indent=2).encode())
 
 
-def _witnesses(home: Path) -> Witnesses:
+def witnesses_under(home: Path) -> Witnesses:
     """Whatever under a home names what its ledger must hold."""
     drawn = (Named(str(_about(file)["charge"]), file.name) for file in draw_files(home))
     return Witnesses(drawn=tuple(drawn)) + witnesses_of(home)

@@ -34,8 +34,11 @@ def budget(
     if give is not None:
         _give(city, give, delta, by, reason)
     planned = city.settings if epsilon is None else city.settings.with_epsilon(epsilon)
-    accounts = city.ledger.accounts(city.measurements.witnesses())
+    accounts = city.ledger.accounts(city.witnesses())
     recorded = accounts.budget(city.population)
+    print(f"home {city.home}")
+    if warning := city.ledger.elsewhere(accounts) if accounts.exists else city.ledger.none_here():
+        print(warning)
     in_force, refusal = budget_to_show(recorded, city.settings)
     print(budget_report(planned, in_force, accounts.rows, chosen_week(week, city), weeks))
     if refusal:
@@ -55,7 +58,7 @@ def _give(city: "City", epsilon: float, delta: float | None, by: str | None, rea
     before = city.ledger.accounts().budget(city.population) or Budget.of(city.settings)
     budget = Budget.checked(epsilon, before.delta if delta is None else delta)
     given_by = act(city, by, reason, "a budget")
-    city.ledger.give_budget(city.population, budget, given_by, city.measurements.witnesses())
+    city.ledger.give_budget(city.population, budget, given_by, city.witnesses())
 
 
 def verify(

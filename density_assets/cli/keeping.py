@@ -25,19 +25,22 @@ def ledger(
             "now, and the old one is gone. key: sign with a new key from now on. anchor: note its head where [anchor] "
             "says. backup, restore: a copy, or the chain published last."
         ),
-    ],
+    ] = "verify",
     file: Annotated[Path | None, typer.Argument(help="The copy, for backup and restore.")] = None,
     settings: SettingsFile = None,
     by: By = None,
     reason: Reason = None,
     adopt: Annotated[bool, typer.Option("--adopt", help="With init: take over a ledger of version 1.")] = False,
 ) -> int:
-    """Open, verify, copy or move the ledger, or change the key that releases are signed with."""
+    """Verify the ledger, open, copy or move it, or change the key that releases are signed with.
+
+    Ends with 3 if the ledger is whole, but a copy of another or moved: it may not pay until somebody says `moved`.
+    """
     from density_assets.city import City
     from resources.ledger import opening
 
     city = City.here()
-    known = city.measurements.witnesses()
+    known = city.witnesses()
     if action == "init":
         opened_by = act(city, by, reason, "opening a ledger")
         opening.open_for_people(city.ledger, opened_by, city.new_key, city.measurements.found(), adopt=adopt)
@@ -49,12 +52,14 @@ def ledger(
         if not city.anchor_head():
             raise BadInput("[anchor] of the settings must say where: a file, a git repository or a time stamp service")
     elif action == "backup":
-        opening.backup(city.ledger, _needed(file, action))
+        copy = _needed(file, action).absolute()
+        opening.backup(city.ledger, copy)
+        print(f"copied to {copy}")
     elif action == "restore":
-        copy, restored_by = _needed(file, action), act(city, by, reason, "restoring a ledger")
-        opening.restore(city.ledger, copy, restored_by, known)
-    _report(city)
-    return 0
+        copy = _needed(file, action)
+        _, books = opening.read_copy(copy, known)
+        opening.restore(city.ledger, copy, act(city, by, reason, "restoring a ledger", books), known)
+    return _report(city)
 
 
 def policy(
@@ -76,7 +81,7 @@ def policy(
     city = City.here()
     if file is not None:
         set_by = act(city, by, reason, "setting a policy")
-        set_policy(city.ledger, file, set_by, signature, city.measurements.witnesses())
+        set_policy(city.ledger, file, set_by, signature, city.witnesses())
     in_force = policy_in_force(city.ledger.accounts())
     print("no policy is in force" if in_force is None else in_force.model_dump_json(indent=2, exclude_none=True))
     return 0
@@ -95,7 +100,7 @@ def approve(
 
     city = City.here()
     body = {"what": "revision", "city": city.name, "week": str(parse_week(week)), "revision": revision}
-    city.ledger.record("approval", body, act(city, by, reason, "an approval"), city.measurements.witnesses())
+    city.ledger.record("approval", body, act(city, by, reason, "an approval"), city.witnesses())
     print(f"recorded: revision {revision} of the week of {week} is approved")
     return 0
 
@@ -118,13 +123,13 @@ def _change_key(city: "City", changed_by: "Act", known: "Witnesses") -> None:
     change_key(city.ledger, accounts, city.new_key(), city.old_signer(accounts.key), changed_by, known)
 
 
-def _report(city: "City") -> None:
+def _report(city: "City") -> int:
     from density_assets.publication.manifest import fingerprint
 
-    accounts = city.ledger.accounts(city.measurements.witnesses())
+    accounts = city.ledger.accounts(city.witnesses())
     if not accounts.exists:
-        print("there is no ledger yet: `density ledger init` opens one; for simulated people the first release does")
-        return
+        print(city.ledger.none_here())
+        return 0
     print(f"the ledger is whole: {len(accounts.rows)} charges, head {accounts.head[:16]}")
     if accounts.opened:
         people = "real people" if accounts.declared else "simulated people only"
@@ -133,6 +138,10 @@ def _report(city: "City") -> None:
         print("       publish this fingerprint where your readers trust it, not beside the releases")
     else:
         print("version 1: without identity and key; `density ledger init --adopt` takes it over")
+    if warning := city.ledger.elsewhere(accounts):
+        print(warning)
+        return 3
+    return 0
 
 
 def _needed(file: Path | None, action: str) -> Path:

@@ -60,8 +60,11 @@ def purge_week(city: City, asked: str, *, force: bool) -> int:
 
 def audit(city: City) -> int:
     """Make the auditor's page anew from the ledger and the releases; fails if something does not belong together."""
-    if not city.ledger.accounts().exists:
-        raise BadInput(f"there must be a ledger to audit, {city.home} has none: it is made by the first release")
+    accounts = city.ledger.accounts()
+    if not accounts.exists:
+        raise BadInput(f"there must be a ledger to audit: {city.ledger.none_here()}")
+    if warning := city.ledger.elsewhere(accounts):
+        print(warning)
     ended = _run(city, AUDIT)
     if not ended.success:
         return 1

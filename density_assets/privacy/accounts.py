@@ -25,7 +25,7 @@ from functools import cached_property
 from typing import Any
 
 from density_assets.privacy.chain import GENESIS, first_broken
-from density_assets.privacy.charges import Budget, Row
+from density_assets.privacy.charges import Budget, Row, is_simulated
 from density_assets.privacy.events import from_record
 from density_assets.privacy.periods import monday_of
 from density_assets.privacy.release import Charge
@@ -109,6 +109,11 @@ class Accounts:
     def declared(self) -> bool:
         """Whether a person opened it for records of real people."""
         return any(True for _ in self.of("declared"))
+
+    @property
+    def of_people(self) -> bool:
+        """Whether it is about people who exist: a person opened it for them, or they were charged."""
+        return self.declared or not all(is_simulated(row.charge.population) for row in self.rows)
 
     @property
     def place(self) -> str:

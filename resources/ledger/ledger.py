@@ -86,15 +86,29 @@ class Ledger:
             adopt = " --adopt" if known.rows and not known.opened else ""
             raise LedgerError(
                 "a ledger must be opened by a person before anything about real people is drawn, "
-                f"{self.book.name} {'was not' if known.exists else 'does not exist'}: "
-                f"`density ledger init{adopt} --by NAME --reason WHY`, once, on the machine that keeps it"
+                f"{self.file} {'was not' if known.exists else 'does not exist'}: "
+                f"`density ledger init{adopt} --by NAME --reason WHY`, once, on the machine that keeps it; if you have "
+                "a ledger elsewhere, set DENSITY_HOME"
             )
-        if known.place != self._place(known.identity):
-            raise LedgerError(
-                f"a ledger must lie where it was opened, {self.book.name} is a copy or was moved to another disk: two "
-                "copies would each pay for a draw of the same week. If the other one is gone for good, say so: "
-                "`density ledger moved --by NAME --reason WHY`"
-            )
+        if said := self.elsewhere(known):
+            raise LedgerError(said)
+
+    def elsewhere(self, accounts: Accounts) -> str:
+        """Why a ledger of real people may not pay although it is whole: it lies where nobody opened it; or nothing."""
+        if not accounts.declared or accounts.place == self._place(accounts.identity):
+            return ""
+        return (
+            f"a ledger must lie where it was opened, {self.file} is a copy or was moved to another disk: two copies "
+            "would each pay for a draw of the same week. It may not pay until somebody says that the other one is gone "
+            "for good: `density ledger moved --by NAME --reason WHY`"
+        )
+
+    def none_here(self) -> str:
+        """What to say where there is no ledger."""
+        return (
+            f"there is no ledger at {self.file}: if you have one elsewhere, set DENSITY_HOME; else `density ledger "
+            "init --by NAME --reason WHY` opens one, and for simulated people the first release does"
+        )
 
     # --- paying ---------------------------------------------------------------------------------------------
 

@@ -91,7 +91,9 @@ def say_moved(ledger: Ledger, act: Act, witnesses: Witnesses) -> None:
 def backup(ledger: Ledger, copy: Path) -> None:
     """Write a consistent copy, also while others write."""
     if not ledger.accounts().exists:
-        raise LedgerError(f"there is no ledger to back up yet: {ledger.book.name} is made when it is opened")
+        raise LedgerError(ledger.none_here())
+    if copy.exists():
+        raise BadInput(f"a backup must be a new file, {copy} exists already: give another name")
     ledger.book.backup(copy)
 
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,8 +12,10 @@ from typing import NamedTuple
 import pytest
 
 from density_assets.__main__ import main
+from density_assets.city import City
 from density_assets.research import results
 from density_assets.research.study import Source
+from density_assets.settings import Settings
 
 OPTIONS = {
     "release": {"--settings", "--week"},
@@ -107,7 +110,6 @@ def test_help_waits_for_neither_dagster_nor_data_frames():
         (["verify"], "density verify", "Missing argument 'release'."),
         (["backfill", "--from", "2007-09-10"], "density backfill", "Missing option '--to'."),
         (["purge"], "density purge", "Missing option '--week'."),
-        (["ledger"], "density ledger", "Missing argument 'action'. Choose from: verify, init, moved, key"),
         (["ledger", "burn"], "density ledger", "'burn' is not one of 'verify', 'init', 'moved', 'key'"),
         (["budget", "--weeks", "many"], "density budget", "Invalid value for '--weeks': "),
         (["release", "2007-09-10"], "density release", "Got unexpected extra argument"),
@@ -255,3 +257,80 @@ def test_the_operator_of_the_settings_opens_the_ledger(density, town, monkeypatc
     assert "opening a ledger must say who and why" in density(*command).err
     town.set("[engine]", '[operator]\nname = "desk"\nreason = "weekly"\n[engine]')
     assert density(*command).status == 0
+
+
+# --- where the ledger is, and whether it may pay ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", [["budget"], ["ledger"], ["ledger", "verify"]])
+def test_a_home_without_a_ledger_is_named_and_left_as_it_was(density, town, tmp_path, words):
+    said = density(*words, "--settings", str(town.settings))
+    assert said.status == 0
+    assert f"there is no ledger at {tmp_path / 'home' / 'ledger.sqlite'}" in said.out
+    assert "set DENSITY_HOME" in said.out
+    assert not (tmp_path / "home").exists()
+
+
+def test_an_audit_without_a_ledger_says_how_one_is_opened(density, town):
+    assert (
+        "`density ledger init --by NAME --reason WHY` opens one"
+        in density("audit", "--settings", str(town.settings)).err
+    )
+
+
+@pytest.fixture
+def town_home(density, town, tmp_path) -> Path:
+    """A home whose ledger was opened for real people."""
+    assert density("ledger", "init", "--settings", str(town.settings), *WHO).status == 0
+    return tmp_path / "home"
+
+
+def test_a_copied_home_is_whole_and_may_not_pay(density, town, town_home, monkeypatch, tmp_path):
+    assert density("ledger", "verify").status == 0
+    shutil.copytree(town_home, tmp_path / "other")
+    monkeypatch.setenv("DENSITY_HOME", str(tmp_path / "other"))
+    said = density("ledger", "verify")
+    assert said.status == 3
+    assert "the ledger is whole" in said.out
+    assert "may not pay until" in said.out
+    assert "may not pay until" in density("budget", "--settings", str(town.settings)).out
+    assert density("ledger", "moved", *WHO).status == 0
+    assert density("ledger", "verify").status == 0
+
+
+def test_a_backup_says_where_it_went_and_replaces_nothing(density, town_home, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert f"copied to {tmp_path / 'copy.sqlite'}\n" in density("ledger", "backup", "copy.sqlite").out
+    again = density("ledger", "backup", "copy.sqlite")
+    assert again.status == 2
+    assert "must be a new file" in again.err
+
+
+@pytest.mark.parametrize("action", ["moved", "restore", "key"])
+def test_books_of_real_people_are_changed_by_somebody_named_whatever_the_settings(
+    density, town_home, tmp_path, monkeypatch, action
+):
+    """Without settings the city is the embedded one, whose people are simulated."""
+    for name in ("DENSITY_BY", "DENSITY_REASON"):
+        monkeypatch.delenv(name, raising=False)
+    copy = tmp_path / "copy.sqlite"
+    assert density("ledger", "backup", str(copy)).status == 0
+    (town_home / "ledger.sqlite").rename(tmp_path / "lost.sqlite")
+    shutil.copy(copy, town_home / "ledger.sqlite")
+    words = ("ledger", action, *([str(copy)] if action == "restore" else []))
+    refused = density(*words)
+    assert refused.status == 2
+    assert "must say who and why" in refused.err
+    assert density(*words, *WHO).status in (0, 3)
+    assert "nobody named" not in (town_home / "ledger.sqlite").read_bytes().decode("latin-1")
+
+
+def test_a_ledger_of_simulated_people_is_restored_by_anybody(density, tmp_path, monkeypatch):
+    for name in ("DENSITY_BY", "DENSITY_REASON"):
+        monkeypatch.delenv(name, raising=False)
+    city = City(Settings(), tmp_path / "home")
+    city.open_ledger(print)
+    copy = tmp_path / "copy.sqlite"
+    assert density("ledger", "backup", str(copy)).status == 0
+    (tmp_path / "home" / "ledger.sqlite").unlink()
+    assert density("ledger", "restore", str(copy)).status == 0

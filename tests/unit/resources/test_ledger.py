@@ -432,7 +432,7 @@ def test_a_charge_pays_for_the_events_it_names_and_no_others(ledger):
 
 
 def test_there_is_nothing_to_back_up_before_it_is_opened(tmp_path):
-    with pytest.raises(LedgerError, match="no ledger to back up yet"):
+    with pytest.raises(LedgerError, match=r"there is no ledger at .*set DENSITY_HOME"):
         backup(Ledger(tmp_path), tmp_path / "copy.sqlite")
 
 
