@@ -30,7 +30,7 @@ from density_assets.schemes import EARLIER, SCHEMES
 from density_assets.schemes.scheme import Plan, Scheme
 from density_assets.settings import Settings, load_settings
 from resources.anchors import anchor, heads, places, signed_head
-from resources.ledger.ledger import Ledger, Order, today
+from resources.ledger.ledger import Ledger, Order, may_charge, today
 from resources.ledger.opening import open_by_itself
 from resources.ledger.witnesses import Named, Witnesses
 from resources.measurements import Measurements, witnesses_under
@@ -181,6 +181,19 @@ class City:
             open_by_itself(self.ledger, self.population, self.new_key, self.measurements.found())
             say(f"opened a ledger for simulated people: {self.ledger.file}; back it up")
         self.ledger.refuse_unready(self.population)
+
+    def refuse_week(self, week: date, act: Act | None) -> None:
+        """Raise what the doors would raise without looking at a record: so it can be asked for before any is read.
+
+        A week that was charged before is left to the doors, which know what of it is drawn.
+        """
+        accounts = self.ledger.accounts(self.witnesses())
+        if self.synthetic and not accounts.opened:
+            return
+        self.ledger.refuse_unready(self.population, accounts)
+        release = self.release(week)
+        if not accounts.charges_of(self.population, release.which):
+            may_charge(accounts, [release.charge(door) for door in release.doors], self.order(release, act))
 
     def order(self, release: Release, act: Act | None) -> Order:
         """What a release is charged under: who asks, and what the settings say of the budget."""

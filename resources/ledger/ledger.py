@@ -123,9 +123,9 @@ class Ledger:
             unused = {(row.charge.measurement, row.charge.events) for row in adding.accounts.rows if not row.drawn}
             due = [charge for charge in charges if (charge.measurement, charge.events) not in unused]
             if due:
-                act = needed(order.act, "a release")
-                refuse_charges(adding.accounts, due, act)
-                refuse_over_budget(list(adding.accounts.rows), due, adding.budget_for(population, order, act))
+                act, budget = may_charge(adding.accounts, due, order)
+                if adding.accounts.budget(population) is None:
+                    adding.append("budget", _budget_body(population, budget, act))
                 for charge in due:
                     adding.append("charge", _charge_body(charge, order, act))
             return due
@@ -200,14 +200,16 @@ class Adding:
         self._writer.append({"row": len(entries) + 1, **record, "hash": row_hash(record)})
         self.accounts = read_accounts(self._writer.read())
 
-    def budget_for(self, population: str, order: Order, act: Act) -> Budget:
-        """The budget in force; the first is that of the settings, and recorded."""
-        recorded = self.accounts.budget(population)
-        budget = budget_in_force(recorded, order.settings)
-        if recorded is None:
-            refuse_budget(self.accounts, budget, act)
-            self.append("budget", _budget_body(population, budget, act))
-        return budget
+
+def may_charge(accounts: Accounts, due: Sequence[Charge], order: Order) -> tuple[Act, Budget]:
+    """Who asks for charges of one population and the budget that permits them; raises if anything forbids them."""
+    act, recorded = needed(order.act, "a release"), accounts.budget(due[0].population)
+    refuse_charges(accounts, due, act)
+    budget = budget_in_force(recorded, order.settings)
+    if recorded is None:  # the first is that of the settings
+        refuse_budget(accounts, budget, act)
+    refuse_over_budget(list(accounts.rows), due, budget)
+    return act, budget
 
 
 def _believed(book: Book, records: Records, witnesses: Witnesses) -> Accounts:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 
 from density_assets.__main__ import main
 from density_assets.city import City
+from density_assets.cli import runs
 from density_assets.research import results
 from density_assets.research.study import Source
 from density_assets.settings import Settings
@@ -334,3 +336,60 @@ def test_a_ledger_of_simulated_people_is_restored_by_anybody(density, tmp_path, 
     assert density("ledger", "backup", str(copy)).status == 0
     (tmp_path / "home" / "ledger.sqlite").unlink()
     assert density("ledger", "restore", str(copy)).status == 0
+
+
+# --- a release that will be refused is refused before a record is read ------------------------------------------------
+
+POLICY = 'epsilon = 0.1\nreleases = ["ann"]\n'
+
+
+@pytest.fixture
+def refused(density, town, monkeypatch) -> Callable[..., str]:
+    """What a release of the town says that must end before its run starts."""
+
+    def execute(*_: object, **__: object) -> None:
+        raise AssertionError("a run was started")
+
+    monkeypatch.setattr(runs, "execute", execute)
+
+    def run(*words: str) -> str:
+        said = density("release", "--settings", str(town.settings), "--week", "2007-09-10", *words)
+        assert said.status == 1
+        title, error = said.err.splitlines()
+        assert title == "town, week of 2007-09-10"
+        return error
+
+    return run
+
+
+def test_without_a_ledger_nothing_is_read(refused, tmp_path):
+    assert refused().startswith("error: a ledger must be opened by a person")
+    assert not (tmp_path / "home").exists()
+
+
+def test_without_a_name_nothing_is_read(refused, town_home, monkeypatch):
+    monkeypatch.delenv("DENSITY_BY", raising=False)
+    assert refused().startswith("error: a release must say who and why")
+
+
+def test_against_the_policy_nothing_is_read(refused, density, town, town_home, tmp_path):
+    (tmp_path / "policy.toml").write_text(POLICY)
+    assert density("policy", str(tmp_path / "policy.toml"), *WHO).status == 0
+    assert refused(*WHO).startswith("error: the policy in force says: the epsilon of a release must be at most 0.1")
+    town.set("[engine]", "[privacy]\nepsilon = 0.1\n[engine]")
+    assert "only ann may release weeks; got bob" in refused("--by", "bob", "--reason", "a study")
+
+
+def test_above_the_budget_nothing_is_read(refused, town, town_home):
+    town.set("[engine]", "[privacy]\nbudget_epsilon = 0.2\n[engine]")
+    assert "error: the releases of the " in refused()
+    assert not list(town_home.glob("*/confidential/*/*.parquet"))
+
+
+def test_a_backfill_that_stops_says_the_whole_command_to_go_on_with(density, town, tmp_path):
+    words = ("backfill", "--settings", str(town.settings), "--from", "2007-09-10", "--to", "2007-09-17")
+    said = density(*words, "--by", "ann's team", "--reason", "a study")
+    assert said.status == 1
+    last = said.out.splitlines()[-1]
+    assert last.startswith("to go on: make backfill FROM=2007-09-10 TO=2007-09-17 ")
+    assert shlex.split(last)[-3:] == [f"SETTINGS={town.settings}", "BY=ann's team", "REASON=a study"]
