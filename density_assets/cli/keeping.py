@@ -99,10 +99,25 @@ def approve(
     from density_assets.city import City
 
     city = City.here()
+    _refuse_approval(city, str(parse_week(week)), revision)
     body = {"what": "revision", "city": city.name, "week": str(parse_week(week)), "revision": revision}
     city.ledger.record("approval", body, act(city, by, reason, "an approval"), city.witnesses())
-    print(f"recorded: revision {revision} of the week of {week} is approved")
+    print(f"recorded: revision {revision} of the week of {week} is approved; counts only if somebody else asks for it")
     return 0
+
+
+def _refuse_approval(city: "City", week: str, revision: int) -> None:
+    """Raise if a revision of a week cannot be drawn any more, or not yet: an approval of it would never count."""
+    accounts, which = city.ledger.accounts(), {"city": city.name, "week": week}
+    charged = [row.charge.which for row in accounts.rows if row.charge.population == city.population]
+    revisions = [said["revision"] for said in charged if which.items() <= said.items()]
+    if not revisions:
+        raise BadInput(f"a revision must be of a week that was released before, {city.name} has no week of {week}")
+    newest = max(revisions)
+    if revision < max(2, newest) or accounts.publications({**which, "revision": revision}):
+        raise BadInput(
+            f"a revision must be newer than what is released of the week of {week}, {newest}; got {revision}"
+        )
 
 
 def sign(

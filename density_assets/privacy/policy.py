@@ -110,7 +110,7 @@ def _refuse_revision(accounts: Accounts, policy: Policy, charge: Charge, act: Ac
             _words(
                 f"revision {charge.revision} of the week of {charge.week} needs the approval of somebody other than "
                 f"{act.by}",
-                "none: `density approve` records it",
+                f"{f'one, by {act.by} itself' if agreed else 'none'}: `density approve` records it",
             )
         )
 

@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from runs import MONDAY, opened
 
 from density_assets.__main__ import main
 from density_assets.city import City
 from density_assets.cli import runs
+from density_assets.privacy.acts import Act
 from density_assets.research import results
 from density_assets.research.study import Source
 from density_assets.settings import Settings
@@ -393,3 +395,23 @@ def test_a_backfill_that_stops_says_the_whole_command_to_go_on_with(density, tow
     last = said.out.splitlines()[-1]
     assert last.startswith("to go on: make backfill FROM=2007-09-10 TO=2007-09-17 ")
     assert shlex.split(last)[-3:] == [f"SETTINGS={town.settings}", "BY=ann's team", "REASON=a study"]
+
+
+# --- approvals that count ---------------------------------------------------------------------------------------------
+
+
+def test_only_a_revision_that_can_come_is_approved(density, town, tmp_path):
+    city = opened(town.settings, tmp_path / "home")
+    release = city.release(MONDAY)
+    charges = [release.charge(door) for door in release.doors]
+    city.ledger.reserve(charges, city.order(release, Act("ann", "a study")), city.witnesses())
+
+    def approve(week: str, revision: int) -> Said:
+        words = ("approve", "--settings", str(town.settings), "--week", week, "--revision", str(revision))
+        return density(*words, "--by", "bob", "--reason", "I agree")
+
+    assert "of a week that was released before" in approve("2007-09-03", 2).err
+    assert "must be newer" in approve("2007-09-10", 1).err
+    said = approve("2007-09-10", 2)
+    assert said.status == 0
+    assert "counts only if somebody else asks for it" in said.out
