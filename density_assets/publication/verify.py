@@ -1113,6 +1113,9 @@ def _check_second(report: Report, manifest: Manifest, chain: Chain | None, wante
         )
 
 
+REGISTER_TABLE = "tables/signed_register.parquet"
+
+
 def _note_unlisted(report: Report, manifest: Manifest) -> None:
     """Name what lies in the folder and is vouched for by nobody; files of other weeks have manifests of their own."""
     signed = re.compile(r"manifest_[\w-]+(\.[0-9a-f]{16})?\.(json|sig)|key_[0-9a-f]{16}\.pem")
@@ -1127,6 +1130,11 @@ def _note_unlisted(report: Report, manifest: Manifest) -> None:
     stray |= {name for name in names if weeks.get(name) == manifest.suffix}
     if others := names & listed - stray:
         report.note(f"{len(others)} files are listed by other manifests of the folder only: verify those as well")
+    if REGISTER_TABLE in stray:
+        stray.remove(REGISTER_TABLE)
+        report.note(
+            f"{REGISTER_TABLE} is in no manifest: it repeats the list of manifest_register.json, and cannot be in it"
+        )
     if stray:
         first = sorted(stray, key=lambda name: (manifest.suffix not in name, name))[:MOST_NAMED]
         more = f" and {len(stray) - MOST_NAMED} more" if len(stray) > MOST_NAMED else ""
@@ -1272,7 +1280,8 @@ def _verdict(report: Report, manifest: Manifest | None, signed: bool, wanted: Wa
         text, status = f"{text}this release says {fingerprint(manifest.public)}, as a forged one would of its own", 3
     else:
         what = f"{manifest.said['city']}, {manifest.suffix}"
-        text, status = f"verified: signed by {fingerprint(manifest.public)} ({plain(what)})", 0
+        signers = " and ".join([fingerprint(manifest.public), *([wanted.second] if wanted.second else [])])
+        text, status = f"verified: signed by {signers} ({plain(what)})", 0
     return Result(report.findings, report.notes, text, status)
 
 

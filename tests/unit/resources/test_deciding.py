@@ -1,6 +1,9 @@
 """What people decide: a policy that is enforced before anything is charged, another key, a second signature."""
 
 import json
+import shutil
+import subprocess
+from pathlib import Path
 
 import pytest
 from door import EVENT, REQUEST
@@ -15,7 +18,7 @@ from density_assets.publication.verify import signature_holds
 from density_assets.settings import OperatorSettings, Settings, load_settings
 from resources.ledger.deciding import KEY_CHANGE, change_key, set_policy, sign_as_second
 from resources.ledger.witnesses import NOTHING
-from resources.signing import make_key
+from resources.signing import make_key, open_key
 
 BOB = Act("bob", "asked by the city")
 
@@ -183,3 +186,20 @@ def test_events_are_what_they_were(ledger):
     """A charge of the ledger gives back the very events it was made of."""
     asked(ledger)
     assert all(row.charge.events == (EVENT,) for row in ledger.rows())
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
+def test_keys_and_policies_are_made_and_signed_with_openssl(ledger, tmp_path):
+    """The lines of docs/operations.md, as they stand there."""
+    text = (Path(__file__).parents[3] / "docs" / "operations.md").read_text()
+    (block,) = (part for part in text.split("```") if "openssl genpkey" in part)
+    lines = [line for line in block.splitlines()[1:] if line.startswith("openssl")]
+    (tmp_path / "policy.toml").write_text("epsilon = 0.2\n")
+    done = [
+        subprocess.run(line, shell=True, cwd=tmp_path, capture_output=True, text=True, check=True) for line in lines
+    ]
+    public, digest = done[1].stdout.strip(), done[2].stdout.split()[0]
+    assert open_key(tmp_path / "mine.pem").public.hex() == public
+    assert open_key(tmp_path / "mine.pem").fingerprint == digest
+    policy(ledger, tmp_path, f'epsilon = 0.3\nofficer = "{public}"')
+    policy(ledger, tmp_path, "epsilon = 0.2\n", tmp_path / "policy.sig")
