@@ -25,6 +25,7 @@ from resources.alerts import WORDED
 def release_week(city: City, asked: str | None, act: Act | None) -> int:
     """Materialise one week end to end and say what was produced; the exit status of the command."""
     week = _known(city, chosen_week(asked, city))
+    _refuse(city, week, act)
     if not _run_week(city, WEEKLY, week, act):
         return 1
     print("\n".join(_produced(city, str(week))))
@@ -81,7 +82,9 @@ def audit(city: City) -> int:
 
 def _one_by_one(city: City, job: str, weeks: list[date], command: str, act: Act | None) -> int:
     done = 0
-    while done < len(weeks) and _run_week(city, job, weeks[done], act):
+    while done < len(weeks) and (job != WEEKLY or _may_release(city, weeks[done], act)):
+        if not _run_week(city, job, weeks[done], act):
+            break
         done += 1
     print(f"done: {', '.join(map(str, weeks[:done])) or 'none'}")
     if done == len(weeks):
@@ -100,15 +103,18 @@ def _as_asked(act: Act | None) -> str:
 
 def _run_week(city: City, job: str, week: date, act: Act | None) -> bool:
     print(f"{city.name}, week of {week}", file=sys.stderr)
-    if job == WEEKLY and not _may_release(city, week, act):
-        return False
     return _run(city, job, act, partition_key=str(week)).success
 
 
+def _refuse(city: City, week: date, act: Act | None) -> None:
+    """Raise what stops a week before a record is read."""
+    city.refuse_week(week, act or act_under(city.settings, None, None))
+
+
 def _may_release(city: City, week: date, act: Act | None) -> bool:
-    """Whether nothing but records could still stop a week; says what does, before a record is read."""
+    """Whether nothing but records could still stop a week; says what does."""
     try:
-        city.refuse_week(week, act or act_under(city.settings, None, None))
+        _refuse(city, week, act)
     except WORDED as refusal:
         print(f"error: {refusal}", file=sys.stderr)
         return False

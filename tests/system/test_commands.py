@@ -101,15 +101,17 @@ def test_a_week_that_cannot_be(town, tmp_path, week, words):
 
 
 def test_check_says_what_the_files_hold_and_leaves_nothing_behind(town, tmp_path):
-    town.write_visits("ann,2007-09-10 08:10:00,A\nann,2007-09-11 08:10:00,Q\n,2007-09-12 20:00:00,B\n")
+    town.write_visits(
+        "ann,2007-09-10 08:10:00,A\nbob,2007-09-10 08:10:00,A\nann,2007-09-11 08:10:00,Q\n,2007-09-12 20:00:00,B\n"
+    )
     home = tmp_path / "home"
     done = density(home, "check", "--settings", str(town.settings), "--week", "2007-09-10")
     assert done.returncode == 0, done.stderr
     lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
     assert "cells 4 valid and disjoint, 4.00 km², EPSG:2154" in lines
-    assert "towers 4 sites; antennas merged into one: 1, outside: 0" in lines
-    assert "records 3" in lines
-    assert {"1 usable", "1 no user", "1 unknown tower"} <= set(lines)
+    assert "towers 4 sites; antennas merged into one: 1, outside: 0, listed again: 0" in lines
+    assert "records 4" in lines
+    assert {"2 usable", "1 no user", "1 unknown tower"} <= set(lines)
     assert "span 2007-09-10 08h to 2007-09-12 20h" in lines
     assert not home.exists()
 
