@@ -31,6 +31,9 @@ def ledger(
     by: By = None,
     reason: Reason = None,
     adopt: Annotated[bool, typer.Option("--adopt", help="With init: take over a ledger of version 1.")] = False,
+    old: Annotated[
+        str | None, typer.Option("--old", help="With key: the old key, if the home does not keep it; PEM or agent:….")
+    ] = None,
 ) -> int:
     """Verify the ledger, open, copy or move it, or change the key that releases are signed with.
 
@@ -38,18 +41,19 @@ def ledger(
     """
     from density_assets.city import City
     from resources.ledger import opening
+    from resources.ledger.witnesses import NOTHING
 
     city = City.here()
-    known = city.witnesses()
+    known = NOTHING if action == "anchor" else city.witnesses()  # an anchor may be made by this
     if action == "init":
         opened_by = act(city, by, reason, "opening a ledger")
         opening.open_for_people(city.ledger, opened_by, city.new_key, city.measurements.found(), adopt=adopt)
     elif action == "moved":
         opening.say_moved(city.ledger, act(city, by, reason, "moving a ledger"), known)
     elif action == "key":
-        _change_key(city, act(city, by, reason, "changing the key"), known)
+        _change_key(city, act(city, by, reason, "changing the key"), known, old)
     elif action == "anchor":
-        if not city.anchor_head():
+        if not city.anchor_head(create=True):
             raise BadInput("[anchor] of the settings must say where: a file, a git repository or a time stamp service")
     elif action == "backup":
         copy = _needed(file, action).absolute()
@@ -72,13 +76,20 @@ def policy(
     signature: Annotated[
         Path | None, typer.Option("--signature", help="By the officer's key, where the policy in force names one.")
     ] = None,
+    to_sign: Annotated[
+        Path | None, typer.Option("--to-sign", help="Record nothing; write here what the officer signs.")
+    ] = None,
 ) -> int:
     """Record what a data-protection officer permits; it is enforced before anything is charged."""
     from density_assets.city import City
-    from density_assets.privacy.policy import policy_in_force
-    from resources.ledger.deciding import set_policy
+    from density_assets.privacy.policy import policy_in_force, policy_to_sign
+    from resources.ledger.deciding import read_policy, set_policy
 
     city = City.here()
+    if to_sign is not None:
+        to_sign.write_bytes(policy_to_sign(city.ledger.accounts(), read_policy(_needed(file, "--to-sign"))))
+        print(to_sign)
+        return 0
     if file is not None:
         set_by = act(city, by, reason, "setting a policy")
         set_policy(city.ledger, file, set_by, signature, city.witnesses())
@@ -89,7 +100,7 @@ def policy(
 
 def approve(
     week: Annotated[str, typer.Option("--week", help="The Monday of the week.")],
-    revision: Annotated[int, typer.Option("--revision", help="Which revision of it.")],
+    revision: Annotated[int, typer.Option("--revision", min=2, help="Which revision of it, from 2.")],
     settings: SettingsFile = None,
     by: By = None,
     reason: Reason = None,
@@ -131,11 +142,19 @@ def sign(
     return 0
 
 
-def _change_key(city: "City", changed_by: "Act", known: "Witnesses") -> None:
+def _change_key(city: "City", changed_by: "Act", known: "Witnesses", old: str | None) -> None:
     from resources.ledger.deciding import change_key
+    from resources.signing import open_key
 
     accounts = city.ledger.accounts(known)
-    change_key(city.ledger, accounts, city.new_key(), city.old_signer(accounts.key), changed_by, known)
+    before = open_key(old if old.startswith("agent:") else Path(old)) if old else city.old_signer(accounts.key)
+    if before is not None and before.public.hex() != accounts.key:
+        raise BadInput(
+            f"--old must be the key in force, {old} is another: give that one, or leave it out if it is lost"
+        )
+    change_key(city.ledger, accounts, city.new_key(), before, changed_by, known)
+    if before is None:
+        print("the old key did not agree to this, and every verifier will say so: was it lost? Else see --old")
 
 
 def _report(city: "City") -> int:

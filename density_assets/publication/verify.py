@@ -296,6 +296,7 @@ SHAPES: dict[str, Callable[[Any], bool]] = {
     "a positive number": lambda value: type(value) in (int, float) and value > 0,
     "a share": lambda value: type(value) in (int, float) and 0 < value < 1,
     "64 hexadecimal digits": _matches("[0-9a-f]{64}"),
+    "64 hexadecimal digits or null": lambda value: value is None or _matches("[0-9a-f]{64}")(value),
     "32 hexadecimal digits": _matches("[0-9a-f]{32}"),
     "a signature": _matches("[0-9a-f]{128}"),
     "a signature or null": lambda value: value is None or _matches("[0-9a-f]{128}")(value),
@@ -385,6 +386,7 @@ BODIES: dict[str, dict[str, str]] = {
     | {"adopted": "a record or null"},
     "declared": WHO,
     "moved": {"place": "text", **WHO},
+    "restored": {"row": "a whole number from 1", **WHO},
     "key": {"public": "64 hexadecimal digits", "replaces": "64 hexadecimal digits", **WHO}
     | {"signed": "a signature or null"},
     "policy": {"sha256": "64 hexadecimal digits", "text": "text", **WHO},
@@ -467,6 +469,7 @@ class Chain:
         self.charges: dict[str, Record] = {}  # what is comparable with a statement, by hash
         self.begun: set[str] = set()
         self.draws: dict[str, str] = {}  # digest of the draw, by charge
+        self.policy: Record = {}  # the body of the newest
         self._nonces: set[str] = set()
         self._replay(said["entries"])
 
@@ -519,6 +522,12 @@ class Chain:
             shaped(draw, where, measurement="text", charge="text", digest="64 hexadecimal digits")
             self._keep_draw(draw, f"a draw that {where} took over")
 
+    def _restored(self, entry: Record, body: Record, where: str) -> None:
+        self.notes.append(
+            f"{where}: the ledger was put back from a copy that ended with row {body['row']}; "
+            "what was charged between is not known"
+        )
+
     def _key(self, entry: Record, body: Record, where: str) -> None:
         before, public = self.keys[-1].public, bytes.fromhex(body["public"])
         if body["replaces"] != before.hex():
@@ -534,6 +543,23 @@ class Chain:
     def _policy(self, entry: Record, body: Record, where: str) -> None:
         if hashlib.sha256(body["text"].encode("utf-8", "surrogatepass")).hexdigest() != body["sha256"]:
             self.wrong.append(f"the policy of {where} is not the one it names by its digest")
+        before, self.policy = self.policy, body
+        if "signature" not in body:
+            if "signature" in before:
+                self.wrong.append(f"the policy of {where} lacks a signature or the word that there is none")
+            return
+        shaped(body, where, officer="64 hexadecimal digits or null", replaces="64 hexadecimal digits or null")
+        shaped(body, where, signature="a signature or null")
+        if body["replaces"] != before.get("sha256"):
+            self.wrong.append(f"the policy of {where} replaces another than the one before it")
+        officer = before.get("officer")
+        if officer is None:
+            return
+        said = f"density policy 2\nledger {self.identity}\nreplaces {body['replaces']}\n{body['text']}"
+        signed = body["signature"]
+        message = said.encode("utf-8", "surrogatepass")
+        if signed is None or not signature_holds(bytes.fromhex(officer), message, bytes.fromhex(signed)):
+            self.wrong.append(f"the policy of {where} is not signed by the officer whom the one before it names")
 
     def _charge(self, entry: Record, body: Record, where: str) -> None:
         if body["nonce"] in self._nonces:

@@ -17,9 +17,13 @@ from density_assets.__main__ import main
 from density_assets.city import City
 from density_assets.cli import runs
 from density_assets.privacy.acts import Act
+from density_assets.publication.verify import signature_holds
 from density_assets.research import results
 from density_assets.research.study import Source
 from density_assets.settings import Settings
+from resources.ledger.deciding import KEY_CHANGE
+from resources.ledger.ledger import Ledger
+from resources.signing import make_key
 
 OPTIONS = {
     "release": {"--settings", "--week"},
@@ -414,3 +418,44 @@ def test_only_a_revision_that_can_come_is_approved(density, town, tmp_path):
     said = approve("2007-09-10", 2)
     assert said.status == 0
     assert "counts only if somebody else asks for it" in said.out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["budget", "--weeks", "-5"], "greater than or equal to 1"),
+        (["budget", "--weeks", "1000000000"], "less than or equal to 5200"),
+        (["approve", "--week", "2007-09-10", "--revision", "-5"], "greater than or equal to 2"),
+        (["ui", "--port", "0"], "greater than or equal to 1"),
+    ],
+)
+def test_numbers_that_make_no_sense_are_misuse(density, words, said):
+    ended = density(*words)
+    assert ended.status == 2
+    assert said in ended.err
+
+
+def test_a_home_that_is_a_file_is_bad_input(density, monkeypatch, tmp_path):
+    (tmp_path / "file").touch()
+    for home in (tmp_path / "file", tmp_path / "file" / "below"):
+        monkeypatch.setenv("DENSITY_HOME", str(home))
+        ended = density("budget")
+        assert (ended.status, "DENSITY_HOME must name a folder" in ended.err) == (2, True)
+
+
+def test_the_old_key_may_lie_outside_the_home_and_signs_the_change(density, town, tmp_path):
+    who = ("--settings", str(town.settings), "--by", "op", "--reason", "a test")
+    old, new = make_key(tmp_path / "old.pem"), make_key(tmp_path / "new.pem")
+    town.set("[engine]", f'[signing]\nkey = "{tmp_path}/old.pem"\n[engine]')
+    assert density("ledger", "init", *who).status == 0
+    town.set("old.pem", "new.pem")
+    assert "--old must be the key in force" in density("ledger", "key", *who, "--old", str(tmp_path / "new.pem")).err
+    assert density("ledger", "key", *who, "--old", str(tmp_path / "old.pem")).status == 0
+    (entry,) = Ledger(tmp_path / "home").accounts().of("key")
+    assert signature_holds(old.public, KEY_CHANGE + new.public, bytes.fromhex(entry.body["signed"]))
+
+
+@pytest.mark.parametrize("name", ["keys", "anchors"])
+def test_a_city_is_not_named_like_a_folder_of_its_home(density, town, name):
+    town.set('name = "town"', f'name = "{name}"')
+    assert "a folder which a home keeps for itself" in density("budget", "--settings", str(town.settings)).err
