@@ -266,12 +266,15 @@ def test_keys_and_policies_are_made_and_signed_with_openssl(ledger, tmp_path):
     text = (Path(__file__).parents[3] / "docs" / "operations.md").read_text()
     (block,) = (part for part in text.split("```") if "openssl genpkey" in part)
     lines = [line for line in block.splitlines()[1:] if line.startswith("openssl")]
-    (tmp_path / "policy.toml").write_text("epsilon = 0.2\n")
-    done = [
-        subprocess.run(line, shell=True, cwd=tmp_path, capture_output=True, text=True, check=True) for line in lines
-    ]
-    public, digest = done[1].stdout.strip(), done[2].stdout.split()[0]
-    assert open_key(tmp_path / "mine.pem").public.hex() == public
-    assert open_key(tmp_path / "mine.pem").fingerprint == digest
-    policy(ledger, tmp_path, f'epsilon = 0.3\nofficer = "{public}"')
+    *make_key, sign = lines
+
+    def run(line: str) -> str:
+        return subprocess.run(line, shell=True, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+
+    _, public, digest = (run(line) for line in make_key)
+    assert open_key(tmp_path / "mine.pem").public.hex() == public.strip()
+    assert open_key(tmp_path / "mine.pem").fingerprint == digest.split()[0]
+    policy(ledger, tmp_path, f'epsilon = 0.3\nofficer = "{public.strip()}"')
+    (tmp_path / "policy.bytes").write_bytes(policy_to_sign(ledger.accounts(), "epsilon = 0.2\n"))
+    run(sign)
     policy(ledger, tmp_path, "epsilon = 0.2\n", tmp_path / "policy.sig")
