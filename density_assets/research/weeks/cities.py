@@ -9,10 +9,11 @@ own         the geography a person's settings name, with the population of `peop
 pedestrians counts that were really made in a city, where a folder of them is given (`pedestrians.py`)
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Literal
 
 import numpy as np
@@ -97,20 +98,23 @@ class CountedCity:
 
 def planned(name: str, generator: Generator, towers: int, seed: int, users: int) -> CityPlan:
     """A city on an invented geography."""
-    cells = max(1, round(CELLS_PER_TOWER * towers))
+    cells = math.ceil(CELLS_PER_TOWER * towers)
     return CityPlan(name, generator, Ground(*embedded_city(cells, towers, seed)), seed, users)
 
 
+@cache
 def embedded() -> CityPlan:
     """The city of the package."""
     return planned("embedded", "people", 1303, 2007, EMBEDDED_USERS)
 
 
+@cache
 def second() -> CityPlan:
     """Its twin, for choosing constants."""
     return planned("second", "people", 1303, 11, EMBEDDED_USERS)
 
 
+@cache
 def patchwork() -> CityPlan:
     """The city nothing was chosen on."""
     return planned("patchwork", "patchwork", 1000, 40, 1_500_000)

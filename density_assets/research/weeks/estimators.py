@@ -91,4 +91,5 @@ def week_by_week(estimator: Estimator, weeks: Iterable[Measured], xy: Floats) ->
 LEARNING: Estimator = week_alone
 LEARNING_NAME, LEARNING_VERSION = "week alone", 1
 
-COMPARED: dict[str, Estimator] = {"week alone": week_alone, "mean of weeks": mean_of_weeks, LEARNING_NAME: LEARNING}
+WITH_AND_WITHOUT_PAST: dict[str, Estimator] = {"week alone": week_alone, LEARNING_NAME: LEARNING}
+COMPARED: dict[str, Estimator] = {**WITH_AND_WITHOUT_PAST, "mean of weeks": mean_of_weeks}
