@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 from matplotlib import colormaps
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from density_assets.publication.pictures.picture import INK, plain_numbers
@@ -43,6 +44,7 @@ def dots(
     if log:
         axes.set_xscale("log")
         plain_numbers(axes.xaxis)
+    axes.tick_params(axis="x", which="both", labelsize=8)
     axes.set_xlabel(label, fontsize=9, color=INK)
     axes.grid(axis="x", alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
@@ -63,6 +65,8 @@ def told(truth: Floats, estimates: Mapping[str, tuple[Floats, Floats]], label: s
             )
         axes.plot(steps, values, color=colours(number), linewidth=1.3, label=name)
     axes.plot(steps, truth, color=INK, linewidth=1.3, linestyle="--", label="truth")
+    axes.xaxis.set_major_locator(MaxNLocator(12, integer=True))
+    axes.tick_params(labelsize=8)
     axes.set_xlabel(unit, fontsize=9, color=INK)
     axes.set_ylabel(label, fontsize=9, color=INK)
     axes.spines[["top", "right"]].set_visible(False)

@@ -89,7 +89,7 @@ def figures(cities: Cities, results: pl.DataFrame) -> dict[str, Figure]:
     label = "relative error where it happens"
     shown = {
         f"changes_{city}": dots(means.filter(city=city), "trial", "error", "estimator", label=label, log=True)
-        for city in cities
+        for city in means["city"].unique(maintain_order=True)
     }
     first = next(iter(cities.values()))
     return shown | {"closing_tower": _closing_tower(first), "holiday": _holiday(first)}

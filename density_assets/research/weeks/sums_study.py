@@ -51,7 +51,7 @@ def figures(cities: Cities, results: pl.DataFrame) -> dict[str, Figure]:
     label = "share of 95 % intervals that hold"
     return {
         f"sums_{city}": dots(named.filter(city=city), "sums", "coverage", "line", label=label, mark=0.95)
-        for city in cities
+        for city in means["city"].unique(maintain_order=True)
     }
 
 

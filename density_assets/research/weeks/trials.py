@@ -87,9 +87,9 @@ def school_holidays(stage: Stage) -> Happenings:
     by_day = WORKING & (HOUR >= 8) & (HOUR < 17)
     factor = np.tile(np.where(WORKING & (HOUR >= 7) & (HOUR < 9), 0.65, 0.88), (len(stage.xy), 1))
     some = stage.random.permutation(len(stage.xy))
-    tenth = max(1, len(some) // 20)
-    factor[np.ix_(some[:tenth], by_day)] = 0.35
-    factor[np.ix_(some[tenth : 2 * tenth], by_day)] = 1.35
+    few = max(1, len(some) // 20)
+    factor[np.ix_(some[:few], by_day)] = 0.35
+    factor[np.ix_(some[few : 2 * few], by_day)] = 1.35
     away = effect(stage.at(stage.everywhere()), factor=factor)
     return {FIRST: away, FIRST + 1: away}
 

@@ -76,7 +76,7 @@ def figures(cities: Cities, results: pl.DataFrame) -> dict[str, Figure]:
     named = means.with_columns(line=pl.format("{}, {}", "promise", "estimator"))
     return {
         f"weeks_{city}": curves(named.filter(city=city), "week", ("mre", "pc", "coverage"), "line", log=("mre",))
-        for city in cities
+        for city in means["city"].unique(maintain_order=True)
     }
 
 
