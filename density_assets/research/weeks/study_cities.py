@@ -11,7 +11,7 @@ from density_assets.research.weeks.cities import CityPlan, CountedCity, embedded
 from density_assets.research.weeks.estimators import LEARNING_NAME, LEARNING_VERSION
 from density_assets.research.weeks.kept_weeks import counted_city
 from density_assets.research.weeks.measuring import Promise
-from density_assets.research.weeks.pedestrians import POPULATION, pedestrian_city
+from density_assets.research.weeks.pedestrians import POPULATION, VISITS, pedestrian_city
 
 NAMES = ("embedded", "patchwork", "own", "pedestrians")
 KEPT = "cities"  # the folder of simulated weeks, beside those of the studies
@@ -50,7 +50,8 @@ def about(cities: Cities) -> str:
         for city in cities.values()
     ]
     note = (
-        f" Counts of pedestrians are scaled to {POPULATION:,} people and have no weights: there are no people in them."
+        f" Counts of pedestrians are scaled to {POPULATION:,} people of {VISITS} visits each and have no weights: "
+        "there are no people in them."
     )
     return "; ".join(parts) + "." + (note if "pedestrians" in cities else "")
 
