@@ -26,7 +26,7 @@ SIZE_SPREAD = 0.9  # standard deviation of the logarithm of a tower's size
 LEVEL_STEP, PATCH_STEP, LEVEL_MEMORY = 0.05, 0.03, 0.98  # logarithm of levels: step of a week, and what is remembered
 MIX_STEP, SHIFT_STEP = 0.08, 0.1  # of the mixtures' log-weights, and of the kinds' clocks in hours
 SCHOOLS, LEISURE = slice(0, 6), slice(6, 12)  # kinds that school holidays empty and fill
-HOLIDAY_EVERY, HOLIDAY_WEEK, THURSDAY, SUNDAY = 9, 5, 3, 6
+HOLIDAY_EVERY, HOLIDAY_WEEK, THURSDAY, SUNDAY = 10, 3, 3, 6
 TERM, SCHOOL_HOLIDAYS = 13, (10, 11)  # weeks of a term, and which of them are holidays
 
 
