@@ -82,6 +82,11 @@ class Posterior:
         along_hours = along_towers**2 @ self.variance + (along_towers @ self.common) ** 2
         return np.asarray(np.sqrt(along_hours @ (self.hours**2).T))
 
+    def week_error(self) -> Floats:
+        """Standard error of each tower's sum over all hours: as above, with Σ_t V_tk in place of V_tk."""
+        along_hours = self.towers**2 @ self.variance + (self.towers @ self.common) ** 2
+        return np.asarray(np.sqrt(along_hours @ self.hours.sum(axis=0) ** 2))
+
 
 def estimate(noisy: Floats, sigma: float, xy: Floats) -> Floats:
     """The best guess at the counts behind a noisy matrix: the mean of `posterior`, not below zero."""

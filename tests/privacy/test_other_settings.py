@@ -19,7 +19,7 @@ from resources.tables.store import Store
 
 UP_TO_DOORS = (
     *("cells", "antennas", "towers", "tower_cells", "overlaps", "cover_graph"),
-    *("visits", "truncated_visits", "tower_series", "visit_total", "noisy_totals", "noisy_series"),
+    *("visits", "truncated_visits", "tower_series", "tower_totals", "visit_total", "noisy_totals", "noisy_series"),
 )
 
 
