@@ -74,10 +74,14 @@ def figures(cities: Cities, results: pl.DataFrame) -> dict[str, Figure]:
     """For each city the error, the correlation and the coverage over weeks, a line for each promise."""
     means = averaged(results, ["city", "promise", "estimator", "week"], METRICS)
     named = means.with_columns(line=pl.format("{}, {}", "promise", "estimator"))
-    return {
-        f"weeks_{city}": curves(named.filter(city=city), "week", ("mre", "pc", "coverage"), "line", log=("mre",))
-        for city in means["city"].unique(maintain_order=True)
-    }
+    return {f"weeks_{city}": _over_weeks(named.filter(city=city)) for city in means["city"].unique(maintain_order=True)}
+
+
+def _over_weeks(part: pl.DataFrame) -> Figure:
+    figure = curves(part, "week", ("mre", "pc", "coverage"), "line")
+    for axes in figure.axes:
+        axes.set_xticks(part["week"].unique().sort().to_list()[1::2])
+    return figure
 
 
 def summary(results: pl.DataFrame) -> str:
