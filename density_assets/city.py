@@ -1,7 +1,8 @@
 """A city: its settings, the folder it is kept under, and everything made of these, made once and passed down.
 
-Nothing else reads the environment, and nothing is decided at import: two cities with different schemes can live in one
-process. Stores are opened when they are first used, so that a city can be described without touching a disk.
+Nothing else decides by the environment which city is meant, and nothing is decided at import: two cities with different
+schemes can live in one process. Stores are opened when they are first used, so that a city can be described without
+touching a disk.
 """
 
 import os
@@ -12,11 +13,12 @@ from datetime import date
 from functools import cached_property
 from pathlib import Path
 
+from density_assets.environment import home_here
 from density_assets.errors import BadInput
 from density_assets.geography.cells_and_towers import geography_hash
 from density_assets.geography.tables import cells_from, towers_from
 from density_assets.privacy.acts import Act
-from density_assets.privacy.charges import Budget, population_name
+from density_assets.privacy.charges import population_name
 from density_assets.privacy.drawn import drawn_release, settings_as_drawn
 from density_assets.privacy.noise import Noise, OpenDpNoise
 from density_assets.privacy.release import Release
@@ -27,12 +29,12 @@ from density_assets.publication.verification import read_statement
 from density_assets.schemes import scheme_of
 from density_assets.schemes.scheme import Plan, Scheme
 from density_assets.settings import Settings, load_settings
-from resources.anchors import AnchorFile, Place, TimeStamps, anchor, heads, places, signed_head
+from resources.anchors import anchor, heads, places, signed_head
 from resources.ledger.ledger import Ledger, Order, today
 from resources.ledger.opening import open_by_itself
 from resources.ledger.witnesses import Named, Witnesses
-from resources.measurements import Measurements, found_under
-from resources.signing import Signer, make_key, open_key
+from resources.measurements import Measurements
+from resources.signing import AGENT, Signer, make_key, open_key
 from resources.sql.engine import SqlEngine
 from resources.tables.files import private_files
 from resources.tables.stamps import difference, stamp_values
@@ -113,8 +115,8 @@ class City:
         """What anchors outside the home say of its ledger."""
         kept = [(head, place) for place in places(self.settings, self.home) for head in heads(place)]
         return Witnesses(
-            hashes=tuple(Named(head.head, f"the anchor {_anchor_name(place)}") for head, place in kept),
-            ledgers=tuple(Named(head.ledger, f"the anchor {_anchor_name(place)}") for head, place in kept),
+            hashes=tuple(Named(head.head, f"the anchor {place.name}") for head, place in kept),
+            ledgers=tuple(Named(head.ledger, f"the anchor {place.name}") for head, place in kept),
         )
 
     def anchor_head(self) -> int:
@@ -159,25 +161,18 @@ class City:
         return self.home / KEYS / f"{fingerprint(public)[:16]}.pem"
 
     def _key_place(self, given: str) -> Path | str:
-        return given if given.startswith("agent:") else self.settings.path(given)
+        return given if given.startswith(AGENT) else self.settings.path(given)
 
     def open_ledger(self, say: Callable[[str], None]) -> None:
         """Make sure that its people can be charged: the ledger of simulated ones opens by itself, and this says so."""
         if self.synthetic and not self.ledger.accounts().opened:
-            open_by_itself(self.ledger, self.population, self.new_key(), found_under(self.home))
+            open_by_itself(self.ledger, self.population, self.new_key, self.measurements.found())
             say(f"opened a ledger for simulated people: {self.ledger.file}; back it up")
         self.ledger.refuse_unready(self.population)
 
     def order(self, release: Release, act: Act | None) -> Order:
-        """What a release is charged under: who asks, and the budget of the settings."""
-        privacy = self.settings.privacy
-        return Order(
-            act=act,
-            budget=Budget.of(self.settings),
-            stated=bool({"budget_epsilon", "budget_delta"} & privacy.model_fields_set),
-            release=release.record(),
-            software=software(),
-        )
+        """What a release is charged under: who asks, and what the settings say of the budget."""
+        return Order(act, self.settings, release.record(), software())
 
     def release(self, week: date) -> Release:
         """The release of a week: what it was drawn for, or what today's settings and geography would draw."""
@@ -202,9 +197,9 @@ class City:
         """What a week was drawn for; none before."""
         key = (week, self.ledger.written(), self.store.written("cells", "towers"))
         if key not in self._drawn_before:
-            revision = self.settings.revision_of(str(week))
+            which = {"city": self.name, "week": str(week), "revision": self.settings.revision_of(str(week))}
             stated = read_statement(self.files(week).file("privacy_statement", "json"))
-            rows = self.ledger.accounts().charges_of(self.population, self.name, str(week), revision)
+            rows = self.ledger.accounts().charges_of(self.population, which)
             self._drawn_before[key] = drawn_release(rows, stated, self.geography())
         return self._drawn_before[key]
 
@@ -259,20 +254,7 @@ class City:
         return Naming(self.store.release, str(week), self.settings.revision_of(str(week)))
 
 
-def _anchor_name(place: Place) -> str:
-    return (
-        place.url
-        if isinstance(place, TimeStamps)
-        else str(place.file if isinstance(place, AnchorFile) else place.folder)
-    )
-
-
 def _decided(release: Release) -> dict[str, object]:
     """What a person decided of a release."""
     said = {"epsilon": release.epsilon, "delta": release.delta, "scheme": release.scheme, "version": release.version}
     return {**said, **release.parameters}
-
-
-def home_here() -> Path:
-    """The folder the environment names for everything that is kept."""
-    return Path(os.environ.get("DENSITY_HOME") or "data").absolute()

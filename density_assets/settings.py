@@ -247,7 +247,7 @@ class Settings(_Table):
     def with_privacy(self, **changed: float) -> "Settings":
         """The same settings with another promise or budget, validated like any other."""
         try:
-            privacy = PrivacySettings(**{**self.privacy.model_dump(), **changed})
+            privacy = PrivacySettings(**{**self.privacy.model_dump(exclude_unset=True), **changed})
         except ValidationError as error:
             raise BadInput("; ".join(map(explained, error.errors()))) from None
         return self.model_copy(update={"privacy": privacy})

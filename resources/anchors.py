@@ -40,6 +40,11 @@ class AnchorFile:
     file: Path
     home: Path
 
+    @property
+    def name(self) -> str:
+        """For people."""
+        return str(self.file)
+
 
 @dataclass(frozen=True)
 class AnchorRepository:
@@ -48,6 +53,11 @@ class AnchorRepository:
     folder: Path
     home: Path
 
+    @property
+    def name(self) -> str:
+        """For people."""
+        return str(self.folder)
+
 
 @dataclass(frozen=True)
 class TimeStamps:
@@ -55,6 +65,11 @@ class TimeStamps:
 
     url: str
     home: Path
+
+    @property
+    def name(self) -> str:
+        """For people; without the address, which may hold a token."""
+        return "of time stamps"
 
 
 Place = AnchorFile | AnchorRepository | TimeStamps
@@ -87,7 +102,7 @@ def anchor(head: Record, where: Place) -> None:
     if isinstance(where, TimeStamps):
         _keep_time_stamp(head, where)
         return
-    _refuse_inside(where.file if isinstance(where, AnchorFile) else where.folder, where.home)
+    _refuse_inside(Path(where.name), where.home)
     if not _known(head, where):
         line = canonical(head) + b"\n"
         if isinstance(where, AnchorFile):

@@ -3,9 +3,8 @@
 Orchestrators recompute; a second draw of noise on the same data is a second release, and averaging draws removes the
 noise. So a measurement is kept under a key made of everything a person decided (population, city, public geography,
 mechanism, parameters, week, revision) and nothing that was computed from people. The same key returns the stored draw
-at no cost, even
-if records have changed meanwhile: to draw again because the content changed would tell that it changed. Only a changed
-setting or a declared revision is a new key, and a new key is paid for.
+at no cost, even if records have changed meanwhile: to draw again because the content changed would tell that it
+changed. A drawn week keeps its key whatever settings say later; only a declared revision is another, and paid for.
 
 A stored draw is believed if the ledger knows it: its key, the charge it names and the digest of its values must be
 those that were recorded when it was made.
@@ -28,11 +27,11 @@ from numpy.typing import NDArray
 
 from density_assets.errors import BadInput
 from density_assets.privacy.accounts import Accounts
-from density_assets.privacy.charges import price
+from density_assets.privacy.charges import budget_in_force, price
 from density_assets.privacy.events import to_record
 from density_assets.privacy.noise import Noise
 from density_assets.privacy.release import Release
-from density_assets.publication.files import Naming
+from density_assets.publication.files import MEASUREMENTS, Naming, draw_file
 from density_assets.publication.keeping import PublishedStays
 from density_assets.publication.verification import stated_measurements
 from resources.ledger.ledger import Ledger, Order
@@ -58,7 +57,6 @@ class Measurement:
     values: Values
     events: tuple[dict[str, Any], ...]
     charge: str
-    simulation: bool = False
 
 
 class Measurements:
@@ -74,7 +72,7 @@ class Measurements:
         self._ledger = ledger
         self._noise = noise
         self._anchored = anchored
-        self._folder = store.release / "measurements"
+        self._folder = store.release / MEASUREMENTS
 
     def measure(
         self,
@@ -110,7 +108,8 @@ class Measurements:
             due = self._ledger.reserve([request.charge(name) for name in missing], order, self.witnesses())
             if due:
                 accounts = self._ledger.accounts()
-                say(price(list(accounts.rows), due, accounts.budget(request.population) or order.budget))
+                budget = budget_in_force(accounts.budget(request.population), order.settings)
+                say(price(list(accounts.rows), due, budget))
             charge = self._ledger.begin_draw(key, request.doors[door])
             values = draw(self._noise)
             self._ledger.finish_draw(charge, key, draw_digest(key, values))
@@ -122,14 +121,18 @@ class Measurements:
         if not self._file(request.key(door)).exists():
             self._refuse_lost(request)
             raise BadInput(
-                f"{door} of the week of {request.week} must have been drawn under today's settings, but no such draw "
-                "is stored: materialise it, which is charged"
+                f"{door} of the week of {request.week} must have been drawn, but no such draw is stored: "
+                "materialise it, which is charged"
             )
         return self._load(request.key(door))
 
     def witnesses(self) -> Witnesses:
         """What the ledger must know."""
-        return witnesses(self._store.folder.parent) + self._anchored()
+        return _witnesses(self._store.folder.parent) + self._anchored()
+
+    def found(self) -> Found:
+        """What a ledger that is opened now must take over, and answer to; anchors outside included."""
+        return Found([_stored(file) for file in draw_files(self._store.folder.parent)], self.witnesses())
 
     def _refuse_lost(self, request: Release) -> None:
         """Raise if a draw of this release is lost and the release is out: another would not be the one people have."""
@@ -144,31 +147,30 @@ class Measurements:
 
     def _is_out(self, request: Release) -> bool:
         """Whether the release was published: the ledger says so, or a statement does, or it is older than both."""
-        which = (request.city, request.week, request.revision)
         accounts, keys = self._ledger.accounts(), {request.key(door) for door in request.doors}
         statement = Naming(self._store.release, request.week, request.revision).file("privacy_statement", "json")
-        charged = accounts.charges_of(request.population, *which)
+        charged = accounts.charges_of(request.population, request.which)
         taken_over = (row for row in charged if row.digest and not row.entry)
         return (
-            bool(accounts.publications(*which))
+            bool(accounts.publications(request.which))
             or bool(stated_measurements(statement) & keys)
             or any(row.charge.measurement in keys for row in taken_over)
         )
 
     def _file(self, key: str) -> Path:
-        return self._folder / f"{key[:32]}.npz"
+        return self._store.release / draw_file(key)
 
     def _load(self, key: str) -> Measurement:
         file = self._file(key)
         about, values = read_draw(file)
         refuse_unknown(file, key, about, values, self._ledger.accounts())
-        return Measurement(values, tuple(about["events"]), about["charge"], about["simulation"])
+        return Measurement(values, tuple(about["events"]), about["charge"])
 
     def _save(self, key: str, measurement: Measurement) -> None:
         about = {
             "events": measurement.events,
             "charge": measurement.charge,
-            "simulation": measurement.simulation,
+            "simulation": False,  # part of the stored format; draws of a seeded generator are refused
             "key": key,
         }
         buffer = io.BytesIO()
@@ -204,20 +206,15 @@ class Measurements:
             write_durably(folder / f"{request.week}_{door}.json", json.dumps(alert, indent=2).encode())
 
 
-def witnesses(home: Path) -> Witnesses:
+def _witnesses(home: Path) -> Witnesses:
     """Whatever under a home names what its ledger must hold."""
     drawn = (Named(str(_about(file)["charge"]), file.name) for file in draw_files(home))
     return Witnesses(drawn=tuple(drawn)) + witnesses_of(home)
 
 
-def found_under(home: Path) -> Found:
-    """What a ledger that is opened now must take over."""
-    return Found([_stored(file) for file in draw_files(home)], witnesses(home))
-
-
 def draw_files(home: Path) -> list[Path]:
     """The stored draws of all cities of a home."""
-    return sorted(home.glob("*/release/measurements/*.npz"))
+    return sorted(home.glob(f"*/release/{draw_file('*')}"))
 
 
 def draw_digest(key: str, values: Mapping[str, NDArray[Any]]) -> str:

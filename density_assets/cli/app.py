@@ -9,12 +9,12 @@ variables, which may hold records.
 import os
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import typer
 from typer.exceptions import TyperException
 
 from density_assets.cli import books, keeping, looking, studies, weeks
+from density_assets.environment import HOME, home_here
 from density_assets.errors import BadInput
 
 app = typer.Typer(
@@ -39,7 +39,7 @@ for _panel, _commands in _PANELS.items():
 @app.callback()
 def density() -> None:
     """Release hourly population density of a city under differential privacy."""
-    os.environ["DENSITY_HOME"] = str(Path(os.environ.get("DENSITY_HOME") or "data").absolute())
+    os.environ[HOME] = str(home_here())
 
 
 def main() -> int:
@@ -49,23 +49,34 @@ def main() -> int:
         status: int = app(prog_name="density", standalone_mode=False)
         return status
     except BadInput as problem:
-        print(f"error: {problem}", file=sys.stderr)
-        return 2
+        return _refused(problem)
     except TyperException as problem:
         return _misused(problem)
     except Exception as problem:
         return _broken(problem)
 
 
-def _broken(problem: Exception) -> int:
-    """Say what a person can mend: a disk that is full or closed, too little memory; all else is a fault of ours."""
-    from resources.faults import FAULTS, fault
-
-    said = fault(problem, Path(os.environ["DENSITY_HOME"])) if isinstance(problem, FAULTS) else None
-    if said is None:
-        raise problem
-    print(f"error: {said}", file=sys.stderr)
+def _refused(problem: object) -> int:
+    print(f"error: {problem}", file=sys.stderr)
     return 2
+
+
+def _broken(problem: Exception) -> int:
+    """Say what a person can mend: a ledger that refuses, a full or closed disk; all else is a fault of ours."""
+    import sqlite3
+
+    from density_assets.privacy.charges import BudgetRefused
+    from density_assets.privacy.policy import PolicyRefused
+    from resources.faults import FAULTS, fault
+    from resources.ledger.book import LedgerError
+
+    if isinstance(problem, (LedgerError, BudgetRefused, PolicyRefused)):
+        return _refused(problem)
+    if isinstance(problem, FAULTS) and (said := fault(problem, home_here())):
+        return _refused(said)
+    if isinstance(problem, sqlite3.Error):
+        return _refused(f"the ledger and its copies must be SQLite files: {problem}")
+    raise problem
 
 
 def _misused(problem: TyperException) -> int:

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from density_assets.cli.keeping import plainly
-from density_assets.cli.options import By, Reason, SettingsFile, Week, chosen_week
+from density_assets.cli.options import By, Reason, SettingsFile, Week, act, chosen_week
 
 if TYPE_CHECKING:
     from density_assets.city import City
@@ -28,29 +27,35 @@ def budget(
 ) -> int:
     """Say what releases have cost, what is left, and what plans would cost; or give another budget."""
     from density_assets.city import City
-    from density_assets.privacy.charges import Budget
+    from density_assets.privacy.charges import budget_to_show
     from density_assets.publication.budget_report import budget_report
 
     city = City.here()
     if give is not None:
         _give(city, give, delta, by, reason)
     planned = city.settings if epsilon is None else city.settings.with_epsilon(epsilon)
-    with plainly():
-        accounts = city.ledger.accounts(city.measurements.witnesses())
-    in_force = accounts.budget(city.population) or Budget.of(planned)
+    accounts = city.ledger.accounts(city.measurements.witnesses())
+    recorded = accounts.budget(city.population)
+    in_force, refusal = budget_to_show(recorded, city.settings)
     print(budget_report(planned, in_force, accounts.rows, chosen_week(week, city), weeks))
+    if refusal:
+        print(f"nothing can be released under these settings: {refusal}")
+    elif recorded not in (None, in_force):
+        print(
+            f"recorded is epsilon {recorded.epsilon:g} at delta {recorded.delta:g}; the settings state less, and that "
+            "is in force: take budget_epsilon and budget_delta out of [privacy] to use what is recorded"
+        )
     return 0
 
 
 def _give(city: "City", epsilon: float, delta: float | None, by: str | None, reason: str | None) -> None:
-    from density_assets.privacy.acts import act_of, needed
     from density_assets.privacy.charges import Budget
 
+    # Not the budget in force: settings that ask for more than is recorded are why somebody gives another.
     before = city.ledger.accounts().budget(city.population) or Budget.of(city.settings)
     budget = Budget.checked(epsilon, before.delta if delta is None else delta)
-    with plainly():
-        act = needed(act_of(by, reason), "a budget")
-        city.ledger.give_budget(city.population, budget, act, city.measurements.witnesses())
+    given_by = act(city, by, reason, "a budget")
+    city.ledger.give_budget(city.population, budget, given_by, city.measurements.witnesses())
 
 
 def verify(
@@ -64,7 +69,6 @@ def verify(
     anchor: Annotated[
         Path | None, typer.Option("--anchor", help="File with heads of its ledger that were kept elsewhere.")
     ] = None,
-    settings: SettingsFile = None,
 ) -> int:
     """Check that a release is whole and who signed it: 0 verified, 3 nobody vouches for it, 1 something is wrong."""
     from density_assets.publication.verification import outcome

@@ -1,21 +1,20 @@
 """Keeping the ledger: open it, look at it, copy it, move it, and record what people decide.
 
-Whatever changes the ledger says who did it and why, by `--by` and `--reason` or the environment.
+Whatever changes the ledger says who did it and why, by `--by` and `--reason`, the environment or `[operator]`.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from density_assets.cli.options import By, Reason, SettingsFile
+from density_assets.cli.options import By, Reason, SettingsFile, act
 from density_assets.errors import BadInput
 
 if TYPE_CHECKING:
     from density_assets.city import City
     from density_assets.privacy.acts import Act
+    from resources.ledger.witnesses import Witnesses
 
 
 def ledger(
@@ -36,32 +35,25 @@ def ledger(
     """Open, verify, copy or move the ledger, or change the key that releases are signed with."""
     from density_assets.city import City
     from resources.ledger import opening
-    from resources.measurements import found_under
 
     city = City.here()
-    with plainly():
-        known = city.measurements.witnesses()
-        if action == "init":
-            # Looked at first: a key is made only for a ledger that can be opened.
-            city.ledger.accounts(known)
-            opening.open_for_people(
-                city.ledger, _said(by, reason, "opening a ledger"), city.new_key(), found_under(city.home), adopt=adopt
-            )
-        elif action == "moved":
-            opening.say_moved(city.ledger, _said(by, reason, "moving a ledger"), known)
-        elif action == "key":
-            _change_key(city, _said(by, reason, "changing the key"))
-        elif action == "anchor":
-            if not city.anchor_head():
-                raise BadInput(
-                    "[anchor] of the settings must say where: a file, a git repository or a time stamp service"
-                )
-        elif action == "backup":
-            opening.backup(city.ledger, _needed(file, action))
-        elif action == "restore":
-            act = _said(by, reason, "restoring a ledger") if not city.synthetic else _anybody(by, reason)
-            opening.restore(city.ledger, _needed(file, action), act, known)
-        _report(city)
+    known = city.measurements.witnesses()
+    if action == "init":
+        opened_by = act(city, by, reason, "opening a ledger")
+        opening.open_for_people(city.ledger, opened_by, city.new_key, city.measurements.found(), adopt=adopt)
+    elif action == "moved":
+        opening.say_moved(city.ledger, act(city, by, reason, "moving a ledger"), known)
+    elif action == "key":
+        _change_key(city, act(city, by, reason, "changing the key"), known)
+    elif action == "anchor":
+        if not city.anchor_head():
+            raise BadInput("[anchor] of the settings must say where: a file, a git repository or a time stamp service")
+    elif action == "backup":
+        opening.backup(city.ledger, _needed(file, action))
+    elif action == "restore":
+        copy, restored_by = _needed(file, action), act(city, by, reason, "restoring a ledger")
+        opening.restore(city.ledger, copy, restored_by, known)
+    _report(city)
     return 0
 
 
@@ -82,11 +74,10 @@ def policy(
     from resources.ledger.deciding import set_policy
 
     city = City.here()
-    with plainly():
-        if file is not None:
-            act = _said(by, reason, "setting a policy")
-            set_policy(city.ledger, file, act, signature, city.measurements.witnesses())
-        in_force = policy_in_force(city.ledger.accounts())
+    if file is not None:
+        set_by = act(city, by, reason, "setting a policy")
+        set_policy(city.ledger, file, set_by, signature, city.measurements.witnesses())
+    in_force = policy_in_force(city.ledger.accounts())
     print("no policy is in force" if in_force is None else in_force.model_dump_json(indent=2, exclude_none=True))
     return 0
 
@@ -104,8 +95,7 @@ def approve(
 
     city = City.here()
     body = {"what": "revision", "city": city.name, "week": str(parse_week(week)), "revision": revision}
-    with plainly():
-        city.ledger.record("approval", body, _said(by, reason, "an approval"), city.measurements.witnesses())
+    city.ledger.record("approval", body, act(city, by, reason, "an approval"), city.measurements.witnesses())
     print(f"recorded: revision {revision} of the week of {week} is approved")
     return 0
 
@@ -121,11 +111,11 @@ def sign(
     return 0
 
 
-def _change_key(city: "City", act: "Act") -> None:
+def _change_key(city: "City", changed_by: "Act", known: "Witnesses") -> None:
     from resources.ledger.deciding import change_key
 
-    accounts = city.ledger.accounts(city.measurements.witnesses())
-    change_key(city.ledger, accounts, city.new_key(), city.old_signer(accounts.key), act, city.measurements.witnesses())
+    accounts = city.ledger.accounts(known)
+    change_key(city.ledger, accounts, city.new_key(), city.old_signer(accounts.key), changed_by, known)
 
 
 def _report(city: "City") -> None:
@@ -143,35 +133,6 @@ def _report(city: "City") -> None:
         print("       publish this fingerprint where your readers trust it, not beside the releases")
     else:
         print("version 1: without identity and key; `density ledger init --adopt` takes it over")
-
-
-@contextmanager
-def plainly() -> Iterator[None]:
-    """Let a person read why the ledger refuses."""
-    import sqlite3
-
-    from density_assets.privacy.charges import BudgetRefused
-    from density_assets.privacy.policy import PolicyRefused
-    from resources.ledger.book import LedgerError
-
-    try:
-        yield
-    except (LedgerError, BudgetRefused, PolicyRefused) as problem:
-        raise BadInput(str(problem)) from None
-    except sqlite3.Error as problem:
-        raise BadInput(f"the ledger and its copies must be SQLite files: {problem}") from None
-
-
-def _said(by: str | None, reason: str | None, what: str) -> "Act":
-    from density_assets.privacy.acts import act_of, needed
-
-    return needed(act_of(by, reason), what)
-
-
-def _anybody(by: str | None, reason: str | None) -> "Act":
-    from density_assets.privacy.acts import act_of, of_nobody
-
-    return act_of(by, reason) or of_nobody()
 
 
 def _needed(file: Path | None, action: str) -> Path:

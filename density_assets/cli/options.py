@@ -9,6 +9,7 @@ import typer
 
 if TYPE_CHECKING:
     from density_assets.city import City
+    from density_assets.privacy.acts import Act
 
 
 def _name_settings(file: Path | None) -> Path | None:
@@ -26,6 +27,13 @@ Week = Annotated[str | None, typer.Option("--week", help="The Monday of the week
 
 By = Annotated[str | None, typer.Option("--by", help="Your name or role; recorded and published. Or DENSITY_BY.")]
 Reason = Annotated[str | None, typer.Option("--reason", help="Why; recorded and published. Or DENSITY_REASON.")]
+
+
+def act(city: "City", by: str | None, reason: str | None, what: str) -> "Act":
+    """Who does something to the books, and why: as given, by the environment or by `[operator]`."""
+    from density_assets.privacy.acts import act_under, needed
+
+    return needed(act_under(city.settings, by, reason), what)
 
 
 def chosen_week(week: str | None, city: "City") -> date:

@@ -6,7 +6,7 @@ schedules and sensors have the name and reason that `[operator]` of the settings
 
 from collections.abc import Mapping
 
-from density_assets.privacy.acts import Act, act_of, of_nobody
+from density_assets.privacy.acts import Act, act_under
 from density_assets.settings import Settings
 
 BY_TAG, REASON_TAG = "density/by", "density/reason"
@@ -21,12 +21,7 @@ STARTERS = {  # tags that Dagster puts on runs, and who is behind them
 
 def act_of_run(tags: Mapping[str, str], settings: Settings) -> Act | None:
     """Who started a run with such tags, and why; none if nobody said and it matters."""
-    how, operator = _how(tags), settings.operator
-    if given := act_of(tags.get(BY_TAG), tags.get(REASON_TAG), how):
-        return given
-    if operator.name and operator.reason:
-        return Act(operator.name, operator.reason, how)
-    return of_nobody(how) if settings.city.synthetic else None
+    return act_under(settings, tags.get(BY_TAG), tags.get(REASON_TAG), _how(tags))
 
 
 def _how(tags: Mapping[str, str]) -> str:

@@ -16,7 +16,7 @@ from density_assets.graph.assets import asset
 from density_assets.graph.columns import CALENDAR, SETTINGS, column
 from density_assets.graph.step import Made, Step
 from density_assets.privacy.accounts import Accounts
-from density_assets.privacy.charges import Budget, Row, population_name, weekly_costs
+from density_assets.privacy.charges import Budget, Row, budget_to_show, population_name, weekly_costs
 from density_assets.privacy.promise import explain_release
 from density_assets.privacy.zones import Zone
 from density_assets.publication.attack_tests import attack_tests
@@ -93,7 +93,8 @@ def ledger(step: Step, accounts: Accounts) -> Made:
     The ledger itself is one SQLite file for everything under the home folder. Charges depend on settings only, never on
     records.
     """
-    budget, rows = accounts.budget(population_name(step.settings)) or Budget.of(step.settings), accounts.rows
+    rows = accounts.rows
+    budget, _ = budget_to_show(accounts.budget(population_name(step.settings)), step.settings)  # the audit page says it
     table = pl.DataFrame(list(map(_charge_record, rows, year_so_far(rows, budget.delta))), schema=LEDGER)
     newest = "\n".join(
         f"| {record['week']} | {record['door']} | {record['epsilon']:g} | {record['year_epsilon']:.3f} |"
@@ -155,7 +156,8 @@ def audit_page(
     makes it anew.
     """
     settings, population, rows = step.settings, population_name(step.settings), accounts.rows
-    budget = accounts.budget(population) or Budget.of(settings)
+    policy = accounts.newest("policy")
+    budget, refusal = budget_to_show(accounts.budget(population), settings)
     data = AuditData(
         city=settings.city.name,
         population=population,
@@ -169,6 +171,7 @@ def audit_page(
         years=spending(rows, population, budget.delta),
         budget_epsilon=budget.epsilon,
         budget_delta=budget.delta,
+        budget_problem=refusal,
         nodes=nodes,
         checks=checks,
         attack_tests=attack_tests(step.folder.parent / "studies", may_be_known),
@@ -177,7 +180,7 @@ def audit_page(
         for_a_person=_for_a_person(accounts, population, budget),
         decisions=decisions(accounts, population),
         changes=changes(accounts, population),
-        policy=next((entry.body["text"] for entry in reversed(list(accounts.of("policy")))), ""),
+        policy=policy.body["text"] if policy else "",
     )
     file = step.folder / AUDIT_PAGE
     write_durably(file, audit_html(data).encode())

@@ -24,7 +24,15 @@ from density_assets.graph.zones import GROUPS
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.charges import Budget
 from density_assets.privacy.zones import Zone
-from density_assets.publication.files import AUDIT_PAGE, clock_note, density_table, dictionary, digests, geojson
+from density_assets.publication.files import (
+    AUDIT_PAGE,
+    COUNT_FILES,
+    clock_note,
+    density_table,
+    dictionary,
+    digests,
+    geojson,
+)
 from density_assets.publication.manifest import Seal
 from density_assets.publication.pages.page import ReportData, report_html
 from density_assets.publication.pictures.maps import value_map
@@ -35,7 +43,6 @@ from density_assets.schemes.drawn_tables import series_from, totals_from
 from density_assets.schemes.scheme import TOTALS
 from resources.tables.files import parquet_bytes, write_durably
 
-COUNT_FILES = (("density", "parquet"), ("density", "csv"), ("density", "geojson"), ("data_dictionary", "md"))
 IDS = {"towers": "towers.tower_id", "cells": "cells.cell_id", "cover": "cover_graph.id"}  # of places, by kind
 STATED = "privacy_statement.sha256"
 SAMPLE_CELLS = 5

@@ -26,6 +26,7 @@ from density_assets.graph.step import Made, Step
 from density_assets.graph.zygote import Zygote
 from resources.faults import in_clear_words
 from resources.landlock import confine
+from resources.signing import AGENT
 
 WILDCARDS = "*?[{"
 DEVICES = Path("/dev")
@@ -77,11 +78,20 @@ def work(orders: Connection) -> None:
 
 
 def hidden_from_releases(city: City) -> list[Path]:
-    """Every confidential folder under the home, its keys, and the operator's records, with what links lead to."""
-    kept = [folder for folder in (*sorted(city.home.glob("*/confidential")), city.home / KEYS) if folder.is_dir()]
-    hidden = [*kept, *_records(city)]
+    """Every confidential folder under the home, all keys, and the operator's records, with what links lead to."""
+    folders = [folder for folder in (*sorted(city.home.glob("*/confidential")), city.home / KEYS) if folder.is_dir()]
+    hidden = [*folders, *_key_elsewhere(city), *_records(city)]
     links = [path for folder in hidden for path in (folder, *folder.rglob("*")) if path.is_symlink()]
     return [*hidden, *(link.resolve() for link in links)]
+
+
+def _key_elsewhere(city: City) -> list[Path]:
+    """The key file that the settings name, wherever it lies; a key in an agent is not in a file."""
+    given = city.settings.signing.key
+    if given is None or given.startswith(AGENT):
+        return []
+    file = city.settings.path(given).absolute()
+    return [file] if file.exists() else []
 
 
 def _records(city: City) -> list[Path]:

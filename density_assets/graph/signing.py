@@ -20,6 +20,7 @@ from density_assets.graph.step import Made, Step
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.acts import Act, needed
 from density_assets.privacy.zones import Zone
+from density_assets.publication.files import draw_file
 from density_assets.publication.manifest import (
     REGISTER_FILE,
     VERIFIER,
@@ -44,27 +45,33 @@ def _sign_week(city: City, step: Step, act: Act | None) -> None:
     manifest, release = step.files.file("manifest", "json"), step.release
     content, accounts = manifest.read_bytes(), city.ledger.accounts()
     digest, said = hashlib.sha256(content).hexdigest(), json.loads(content)
-    signed = accounts.publications(release.city, release.week, release.revision)
+    signed = accounts.publications(release.which)
     known = [entry.body["signature"] for entry in signed if entry.body["manifest"] == digest]
-    signature = bytes.fromhex(known[-1]) if known else city.signer(said["key"]["public"]).sign(content)
-    write_durably(manifest.with_suffix(".sig"), signature)
-    if not known:
+    if known:
+        signature = bytes.fromhex(known[-1])
+    else:
+        asked = needed(act, "publishing a release")
+        signature = city.signer(said["key"]["public"]).sign(content)
         charges = sorted(city.measurements.stored(release, door).charge for door in release.doors)
         city.ledger.publish(
             {
-                **{name: said[name] for name in ("city", "week", "revision")},
+                **release.which,
                 "charges": charges,
                 "row": said["ledger"]["row"],
                 "manifest": digest,
                 "key": said["key"]["fingerprint"],
                 "signature": signature.hex(),
             },
-            needed(act, "publishing a release"),
+            asked,
         )
+    # Noted first, as draws are: a run that is killed here finds the signature in the ledger and writes that.
+    write_durably(manifest.with_suffix(".sig"), signature)
     city.anchor_head()  # what is published from here on can be told from what a later ledger says
 
 
 def _sign_register(city: City, step: Step, act: Act | None) -> None:
+    if not city.ledger.accounts().opened:  # of version 1: it names no key, and nothing was listed
+        return
     manifest = step.folder / REGISTER_FILE
     content = manifest.read_bytes()
     write_durably(manifest.with_suffix(".sig"), city.signer(json.loads(content)["key"]["public"]).sign(content))
@@ -85,9 +92,9 @@ def signed_release(step: Step, accounts: Accounts, paid_by: frozenset[str]) -> M
     """
     release, seal = step.release, Seal.at(accounts, accounts.end_of(paid_by))
     _write_tools(step.folder, seal)
-    identity = {"city": release.city, "week": release.week, "revision": release.revision}
-    draws = (f"{release.key(door)[:32]}.npz" for door in release.doors)
-    return _covered(step.files.file("manifest", "json"), release_manifest(step.files, identity, draws, seal), seal)
+    draws = (draw_file(release.key(door)) for door in release.doors)
+    manifest = release_manifest(step.files, release.which, draws, seal)
+    return _covered(step.files.file("manifest", "json"), manifest, seal)
 
 
 @asset(

@@ -27,12 +27,14 @@ from typing import Any
 from density_assets.privacy.chain import GENESIS, first_broken
 from density_assets.privacy.charges import Budget, Row
 from density_assets.privacy.events import from_record
+from density_assets.privacy.periods import monday_of
 from density_assets.privacy.release import Charge
 
 VERSION = 2
 KINDS = frozenset(
     ("opened", "declared", "moved", "key", "policy", "budget", "approval", "charge", "begun", "drawn", "published")
 )
+COLUMNS = frozenset(("row", "version", "kind", "at", "body", "previous", "hash"))
 
 Record = Mapping[str, Any]  # a row as it is stored
 Body = Mapping[str, Any]
@@ -149,37 +151,43 @@ class Accounts:
 
     @cached_property
     def releases(self) -> frozenset[str]:
-        """Names of the releases it was charged for, as released tables carry them."""
+        """Names of the releases whose series were drawn, as the tables that are made of these carry them.
+
+        Charged is not enough: a ledger that was cut before the draw was begun would pay for it once more.
+        """
         adopted = self.entries[0].body.get("adopted") if self.entries else None
-        found = adopted["releases"] if adopted else ()
-        return frozenset((*found, *(row.release["name"] for row in self.rows if row.release)))
+        taken_over = adopted["releases"] if adopted else ()
+        drawn = (row for row in self.rows if row.release and row.drawn and row.charge.door == "noisy_series")
+        return frozenset((*taken_over, *(row.release["name"] for row in drawn if row.release)))
 
     def of(self, *kinds: str) -> Iterable[Entry]:
         """The entries of some kinds, oldest first."""
         return (entry for entry in self.entries if entry.kind in kinds)
 
-    def budgets(self, population: str, upto: int | None = None) -> list[Entry]:
-        """Every budget a population was given, oldest first."""
-        return [
-            entry
-            for entry in self.of("budget")
-            if entry.body["population"] == population and (upto is None or entry.row <= upto)
-        ]
+    def all_of(self, kind: str, upto: int | None = None, **which: Any) -> list[Entry]:
+        """The entries of a kind whose body says `which`, up to an entry, oldest first."""
+        last = len(self.entries) if upto is None else upto
+        return [entry for entry in self.of(kind) if entry.row <= last and which.items() <= entry.body.items()]
 
-    def budget(self, population: str) -> Budget | None:
-        """The budget in force; none if none was recorded."""
-        given = self.budgets(population)
-        return Budget(given[-1].body["epsilon"], given[-1].body["delta"]) if given else None
+    def newest(self, kind: str, upto: int | None = None, **which: Any) -> Entry | None:
+        """The last of them, which is the one in force; none if there is none."""
+        return next(reversed(self.all_of(kind, upto, **which)), None)
 
-    def charges_of(self, population: str, city: str, week: str, revision: int) -> list[Row]:
-        """What a population was charged for one revision of a week."""
-        asked = {"population": population, "city": city, "week": week, "revision": revision}
-        return [row for row in self.rows if asked.items() <= row.charge.identity().items()]
+    def budget(self, population: str, upto: int | None = None) -> Budget | None:
+        """The budget that is recorded, or was at an entry; none if none was."""
+        given = self.newest("budget", upto, population=population)
+        return Budget(given.body["epsilon"], given.body["delta"]) if given else None
 
-    def publications(self, city: str, week: str, revision: int) -> list[Entry]:
+    def charges_of(self, population: str, which: Mapping[str, Any]) -> list[Row]:
+        """What a population was charged for one revision of a week.
+
+        which: city, week and revision, as `Identity.which` says them.
+        """
+        return [row for row in self.rows if row.charge.population == population and row.charge.which == which]
+
+    def publications(self, which: Mapping[str, Any]) -> list[Entry]:
         """Every time one revision of a week was published, oldest first."""
-        asked = {"city": city, "week": week, "revision": revision}
-        return [entry for entry in self.of("published") if asked.items() <= entry.body.items()]
+        return self.all_of("published", **which)
 
 
 def read_accounts(records: Records) -> Accounts:
@@ -191,7 +199,9 @@ def read_accounts(records: Records) -> Accounts:
         entries = tuple(_entry(record) for record in records.entries)
         _refuse_disorder(records, entries)
         return Accounts(records, entries, tuple(_rows(records, entries, *_draws(records, entries))))
-    except (KeyError, TypeError, AttributeError, RecursionError) as lacking:
+    except NotWhole:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as lacking:
         raise NotWhole(f"an entry of the ledger cannot be read ({type(lacking).__name__})") from None
 
 
@@ -202,7 +212,10 @@ def _entry(record: Record) -> Entry:
             f"entry {row} of the ledger is of a kind this software does not know ({record['kind']!r}, version "
             f"{record['version']}): it was written by a newer one, which must be used"
         )
-    return Entry(row, record["kind"], record["at"], json.loads(record["body"]), record["hash"])
+    body = json.loads(record["body"])
+    if record.keys() != COLUMNS or not isinstance(body, dict):
+        raise NotWhole(f"entry {row} of the ledger has columns or a body that no entry has")
+    return Entry(row, record["kind"], record["at"], body, record["hash"])
 
 
 def _refuse_disorder(records: Records, entries: Sequence[Entry]) -> None:
@@ -219,26 +232,46 @@ def _refuse_disorder(records: Records, entries: Sequence[Entry]) -> None:
     nonces = [entry.body["nonce"] for entry in entries if entry.kind == "charge"]
     if len(nonces) != len(set(nonces)):
         raise NotWhole("two charges have the same nonce")
+    for entry in entries:
+        if entry.kind == "budget" and not _is_budget(entry.body):
+            raise NotWhole(f"entry {entry.row} is a budget that is none, or that nobody gave")
+
+
+def _is_budget(body: Body) -> bool:
+    numbers = all(type(body[name]) in (int, float) and body[name] > 0 for name in ("epsilon", "delta"))
+    return numbers and all(isinstance(body[name], str) for name in ("population", "by", "reason"))
 
 
 def _draws(records: Records, entries: Sequence[Entry]) -> tuple[set[str], dict[str, str]]:
     """Charges whose noise may have been drawn, and digests of the draws, each at most once and in order."""
     charges = {record["hash"]: record["measurement"] for record in records.charges}
-    begun = {record["charge"] for record in records.draws}
+    begun: set[str] = set()
+    digests: dict[str, str] = {}
+
+    def begin(charge: str, where: str) -> None:
+        if charge not in charges or charge in begun:
+            raise NotWhole(f"{where} begins a draw that is not paid for, or was begun before")
+        begun.add(charge)
+
+    def finish(draw: Body, where: str) -> None:
+        charge = draw["charge"]
+        if charge not in begun or charge in digests or draw["measurement"] != charges[charge]:
+            raise NotWhole(f"{where} is a draw that was not begun, or was made before")
+        digests[charge] = str(draw["digest"])
+
+    for record in records.draws:
+        begin(record["charge"], f"row {record['row']} of the draws of version 1")
     adopted = (entries[0].body["adopted"] if entries else None) or {"stored": ()}
-    digests = {draw["charge"]: str(draw["digest"]) for draw in adopted["stored"]}
+    for draw in adopted["stored"]:
+        finish(draw, "what the ledger took over")
     for entry in entries:
+        where = f"entry {entry.row}"
         if entry.kind == "charge":
             charges[entry.hash] = entry.body["measurement"]
         elif entry.kind == "begun":
-            if entry.body["charge"] not in charges or entry.body["charge"] in begun:
-                raise NotWhole(f"entry {entry.row} begins a draw that is not paid for, or was begun before")
-            begun.add(entry.body["charge"])
+            begin(entry.body["charge"], where)
         elif entry.kind == "drawn":
-            charge = entry.body["charge"]
-            if charge not in begun or charge in digests or entry.body["measurement"] != charges[charge]:
-                raise NotWhole(f"entry {entry.row} is a draw that was not begun, or was made before")
-            digests[charge] = str(entry.body["digest"])
+            finish(entry.body, where)
     return begun, digests
 
 
@@ -263,4 +296,6 @@ def _rows(records: Records, entries: Sequence[Entry], begun: set[str], digests: 
 
 def _charge(body: Body) -> Charge:
     plain = {name: body[name] for name in Charge.__dataclass_fields__ if name != "events"}
-    return Charge(**plain, events=tuple(from_record(event) for event in body["events"]))
+    charge = Charge(**plain, events=tuple(from_record(event) for event in body["events"]))
+    monday_of(charge.week)  # raises for what is no week: budgets are added up by it
+    return charge

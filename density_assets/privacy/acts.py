@@ -7,8 +7,12 @@ are what a person says; nothing here proves who it was (docs/threat-model.md).
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from density_assets.errors import BadInput
+
+if TYPE_CHECKING:  # the command line reads names before it needs settings
+    from density_assets.settings import Settings
 
 LONGEST = 200
 ANYBODY = "nobody named"
@@ -49,11 +53,21 @@ def act_of(
     return Act(name, why, how) if name and why else None
 
 
+def act_under(settings: "Settings", by: str | None, reason: str | None, how: str = "terminal") -> Act | None:
+    """Who and why: as given, as the environment says, or `[operator]`; none if nobody said and it matters."""
+    operator = settings.operator
+    if given := act_of(by, reason, how):
+        return given
+    if operator.name and operator.reason:
+        return Act(operator.name, operator.reason, how)
+    return of_nobody(how) if settings.city.synthetic else None
+
+
 def needed(act: Act | None, what: str) -> Act:
     """The act, or an error that says how to give it."""
     if act is None:
         raise BadInput(
-            f"{what} of real people must say who and why, got neither or one of them: give --by and --reason, set "
+            f"{what} must say who and why, got neither or one of them: give --by and --reason, set "
             f"{BY} and {REASON}, or write [operator] name and reason into the settings, which schedules use too"
         )
     return act

@@ -94,15 +94,34 @@ def is_simulated(population: str) -> bool:
     return population.startswith(SIMULATED)
 
 
-def stricter(recorded: Budget, stated: Budget) -> Budget:
-    """The budget of settings where it asks for less than the recorded one; raises if it asks for more."""
-    if stated.epsilon > recorded.epsilon or stated.delta > recorded.delta:
+def budget_in_force(recorded: Budget | None, settings: Settings) -> Budget:
+    """What a year may cost: the recorded budget, or less where settings state less; raises if they state more.
+
+    recorded: none before the first charge, which records that of the settings.
+    settings: only what a person wrote there counts; a default neither lowers nor raises what is recorded.
+    """
+    given, stated = Budget.of(settings), settings.privacy.model_fields_set
+    if recorded is None:
+        return given
+    budget = Budget(
+        given.epsilon if "budget_epsilon" in stated else recorded.epsilon,
+        given.delta if "budget_delta" in stated else recorded.delta,
+    )
+    if budget.epsilon > recorded.epsilon or budget.delta > recorded.delta:
         raise BudgetRefused(
-            f"the settings give a budget of epsilon {stated.epsilon:g} at delta {stated.delta:g}, recorded is "
+            f"the settings give a budget of epsilon {budget.epsilon:g} at delta {budget.delta:g}, recorded is "
             f"{recorded.epsilon:g} at {recorded.delta:g}: raising a budget is a recorded act, `density budget "
-            "--give EPSILON --by NAME --reason WHY`. Nothing was charged and nothing drawn"
+            "--give EPSILON --delta DELTA --by NAME --reason WHY`. Nothing was charged and nothing drawn"
         )
-    return stated
+    return budget
+
+
+def budget_to_show(recorded: Budget | None, settings: Settings) -> tuple[Budget, str]:
+    """The budget in force, for reports; where settings ask for more, the recorded one and why that is refused."""
+    try:
+        return budget_in_force(recorded, settings), ""
+    except BudgetRefused as refusal:
+        return recorded or Budget.of(settings), str(refusal)
 
 
 def charged_events(rows: Sequence[Row], population: str, year: str) -> list[Event]:
@@ -154,29 +173,28 @@ def price(rows: Sequence[Row], charged: Sequence[Charge], budget: Budget) -> str
 
 
 def refuse_over_budget(rows: Sequence[Row], due: Sequence[Charge], budget: Budget) -> None:
-    """Raise if charges would pass the budget of their population, in any period that holds a week of theirs.
+    """Raise if the charges of a release would pass their population's budget, in any period that holds their week.
 
     Guarantees: whatever was charged in whichever order, no calendar year and no 52 consecutive weeks of a population
     cost more than the budget.
     """
-    for population in dict.fromkeys(charge.population for charge in due):
-        asked = [charge for charge in due if charge.population == population]
-        before = weekly_costs(rows, population)
-        after = _by_week([*(row.charge for row in rows if row.charge.population == population), *asked])
-        periods = dict.fromkeys(period for charge in asked for period in periods_with(monday_of(charge.week)))
-        period = worst(periods, after, budget.delta)
-        if period.cost(after).epsilon(budget.delta) > budget.epsilon:
-            raise BudgetRefused(_refusal(population, period, before, after, _together(asked), budget))
+    population = due[0].population
+    before = weekly_costs(rows, population)
+    after = _by_week([*(row.charge for row in rows if row.charge.population == population), *due])
+    periods = dict.fromkeys(period for charge in due for period in periods_with(monday_of(charge.week)))
+    period = worst(periods, after, budget.delta)
+    if period.cost(after).epsilon(budget.delta) > budget.epsilon:
+        raise BudgetRefused(_refusal(population, period, before, after, _together(due), budget))
 
 
 def _refusal(population: str, period: Period, before: Weeks, after: Weeks, asked: Composition, budget: Budget) -> str:
     spent, alone, together = (cost.epsilon(budget.delta) for cost in (period.cost(before), asked, period.cost(after)))
-    fit = releases_that_fit(NOTHING, asked, budget.epsilon, budget.delta)
+    fit = releases_that_fit(asked, budget.epsilon, budget.delta)
     return (
         f"the releases of the {period} for {population} may cost epsilon {budget.epsilon:g} at delta "
         f"{budget.delta:g} together: spent {spent:.3f}, this release costs {alone:.3f} alone and would make "
-        f"{together:.3f}. Left are {max(budget.epsilon - spent, 0):.3f}, enough for 0 such releases; an unspent budget "
-        f"is enough for {fit}. Nothing was charged and nothing drawn; lower privacy.epsilon, or leave out weeks until "
+        f"{together:.3f}. Left are {max(budget.epsilon - spent, 0):.3f}; an unspent budget is enough for "
+        f"{fit} such releases. Nothing was charged and nothing drawn; lower privacy.epsilon, or leave out weeks until "
         "fewer of them count"
     )
 

@@ -12,16 +12,16 @@ AHEAD = 8 * 53  # weeks; every eight years hold one with 53 Mondays, so what fit
 CLOSE = 1.005  # an epsilon that fits is found to half a percent
 
 
-def releases_that_fit(before: Composition, release: Composition, epsilon: float, delta: float) -> int:
-    """How many more releases like this one, of weeks in one period, stay within epsilon."""
+def releases_that_fit(release: Composition, epsilon: float, delta: float) -> int:
+    """How many releases like this one, of weeks in one period, stay within epsilon."""
     if not release.rho:
         raise ValueError("a release must cost something, got one without events: any number of them would fit")
     fits, too_many = 0, 1
-    while (before + release * too_many).epsilon(delta) <= epsilon:
+    while (release * too_many).epsilon(delta) <= epsilon:
         fits, too_many = too_many, 2 * too_many
     while too_many - fits > 1:
         middle = (fits + too_many) // 2
-        fits, too_many = (middle, too_many) if (before + release * middle).epsilon(delta) <= epsilon else (fits, middle)
+        fits, too_many = (middle, too_many) if (release * middle).epsilon(delta) <= epsilon else (fits, middle)
     return fits
 
 

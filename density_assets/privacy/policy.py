@@ -72,8 +72,8 @@ def policy_digest(text: str) -> str:
 
 def policy_in_force(accounts: Accounts) -> Policy | None:
     """The newest that was recorded; none if there is none."""
-    recorded = [entry.body["text"] for entry in accounts.of("policy")]
-    return parse_policy(recorded[-1]) if recorded else None
+    recorded = accounts.newest("policy")
+    return parse_policy(recorded.body["text"]) if recorded else None
 
 
 def refuse_charges(accounts: Accounts, due: Sequence[Charge], act: Act) -> None:
@@ -104,8 +104,7 @@ def _refuse_revision(accounts: Accounts, policy: Policy, charge: Charge, act: Ac
         raise PolicyRefused(_words(f"how often a week may be drawn again is at most {policy.revisions}", str(again)))
     if not (again and policy.second_person):
         return
-    which = {"what": "revision", "city": charge.city, "week": charge.week, "revision": charge.revision}
-    agreed = {entry.body["by"] for entry in accounts.of("approval") if which.items() <= entry.body.items()}
+    agreed = {entry.body["by"] for entry in accounts.all_of("approval", what="revision", **charge.which)}
     if not agreed - {act.by}:
         raise PolicyRefused(
             _words(

@@ -35,6 +35,11 @@ class Identity:
         """The calendar year whose budget pays."""
         return self.week[:4]
 
+    @property
+    def which(self) -> dict[str, Any]:
+        """City, week and revision: what tells a release from every other of the ledger."""
+        return {"city": self.city, "week": self.week, "revision": self.revision}
+
     def identity(self) -> dict[str, Any]:
         """The fields above, of whatever value this is part of."""
         return {field.name: getattr(self, field.name) for field in fields(Identity)}

@@ -9,6 +9,7 @@ from density_assets.privacy.composition import NOTHING, Composition, compose
 from density_assets.privacy.events import Event
 from density_assets.privacy.periods import WEEK, Period, Weeks, calendar_year, periods_with, rolling_years, worst
 from density_assets.privacy.planning import AHEAD, epsilon_that_fits, weeks_that_fit
+from density_assets.publication.spending import counted, counted_weeks, releases_of
 from density_assets.schemes import SCHEMES
 from density_assets.settings import Settings
 
@@ -21,7 +22,7 @@ def budget_report(settings: Settings, budget: Budget, rows: Sequence[Row], week:
     population = population_name(settings)
     weeks = weekly_costs(rows, population)
     charges = [row.charge for row in rows if row.charge.population == population]
-    releases = {(charge.city, charge.week, charge.revision) for charge in charges}
+    releases = releases_of(charges)
     following = max([week, *(charged + WEEK for charged in weeks)])
     promise = f"epsilon {settings.privacy.epsilon:g}, delta {settings.privacy.delta:g}"
     lines = [
@@ -35,8 +36,8 @@ def budget_report(settings: Settings, budget: Budget, rows: Sequence[Row], week:
 
 
 def _spent(weeks: Weeks, releases: int, year: Period, budget: Budget) -> Iterator[str]:
-    of_year = f"{sum(map(year.holds, weeks))} weeks"
-    yield f"  charged so far       {len(weeks)} weeks in {releases} releases"
+    of_year = counted_weeks(sum(map(year.holds, weeks)))
+    yield f"  charged so far       {counted(releases, len(weeks))}"
     if weeks:
         rolling = worst(rolling_years(min(weeks), max(weeks)), weeks, budget.delta)
         yield f"  costliest 52 weeks   {_of_budget(rolling.cost(weeks), budget)}: {rolling.first} to {rolling.last}"

@@ -47,9 +47,9 @@ class Change:
 
 def decisions(accounts: Accounts, population: str) -> list[Decision]:
     """Everything people decided that matters for a population, oldest first; revisions among it."""
-    mine = [entry for entry in accounts.of(*SAID) if entry.body.get("population", population) == population]
-    revised = [_revision(row, accounts) for row in _first_charges(accounts, population) if row.charge.revision > 1]
-    said = [(entry.row, _decision(entry)) for entry in mine] + revised
+    decided = [entry for entry in accounts.of(*SAID) if entry.body.get("population", population) == population]
+    revised = [_revision(row) for row in _first_charges(accounts, population) if row.charge.revision > 1]
+    said = [(entry.row, _decision(entry)) for entry in decided] + revised
     return [decision for _, decision in sorted(said, key=lambda pair: pair[0])]
 
 
@@ -70,7 +70,7 @@ def _decision(entry: Entry) -> Decision:
     return Decision(entry.at, body["by"], SAID[entry.kind](body), body["reason"])
 
 
-def _revision(row: Row, accounts: Accounts) -> tuple[int, Decision]:
+def _revision(row: Row) -> tuple[int, Decision]:
     what = f"asked for revision {row.charge.revision} of the week of {row.charge.week}, {row.charge.city}"
     return row.entry, Decision(row.at, row.by, what, row.reason)
 

@@ -16,6 +16,8 @@ from density_assets.calendar import HOURS, WeekClock
 from density_assets.geography.cells_and_towers import Cells
 
 AUDIT_PAGE = "audit.html"  # beside the pages of releases
+MEASUREMENTS = "measurements"  # folder of stored draws, which are published too
+COUNT_FILES = (("density", "parquet"), ("density", "csv"), ("density", "geojson"), ("data_dictionary", "md"))
 DICTIONARY = """# Data dictionary: {city}, week of {week}
 
 | column | meaning |
@@ -45,6 +47,16 @@ class Naming:
         """For example density_2007-09-10.csv, or density_2007-09-10_r2.csv for a second revision."""
         revision = f"_r{self.revision}" if self.revision > 1 else ""
         return self.folder / f"{stem}_{self.week}{revision}.{suffix}"
+
+
+def draw_file(key: str) -> str:
+    """The file of a stored draw, by the key of its measurement, as seen from the release folder."""
+    return f"{MEASUREMENTS}/{key[:32]}.npz"
+
+
+def key_file(fingerprint: str) -> str:
+    """The file of a public key, as seen from the release folder; its name stays with the key."""
+    return f"key_{fingerprint[:16]}.pem"
 
 
 def density_table(

@@ -63,7 +63,7 @@ HAZARDS = (
     Hazard(
         "the mechanism is wrong, or its proof is",
         "Published proofs that do not hold are corrected; attacks on invented people give lower bounds on epsilon; "
-        "planted faults and mutants must be caught by the tests.",
+        "faults that are planted in the mechanisms must be caught by the tests.",
         "attacks",
     ),
     Hazard(

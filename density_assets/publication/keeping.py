@@ -14,23 +14,26 @@ class PublishedStays(BadInput):
     """A published week would be replaced, so nothing is charged, drawn or written: the week itself is well."""
 
 
-def why_not_again(files: Naming, release: Release, geography: str) -> str | None:
-    """Why this week and revision may not be made again as such a release; none if it may.
+def refuse_to_overwrite(files: Naming, release: Release, geography: str) -> None:
+    """Raise if this week and revision are drawn for other places, or published with other draws.
 
     files: where its published files lie, if it is published.
     release: what it was drawn for, or would be. geography: the hash of today's.
     """
-    drawn = stated_measurements(files.file("privacy_statement", "json"))
-    if release.geography == geography and (not drawn or drawn == {release.key(door) for door in release.doors}):
-        return None
-    return (
-        f"revision {release.revision} of the week of {release.week} must keep the geography it was drawn under, but "
-        f"the cells or towers have changed: restore them, or declare revision {release.revision + 1} of this week in "
-        "[revisions], which is charged. Nothing was charged and nothing drawn"
+    which = f"revision {release.revision} of the week of {release.week}"
+    again = (
+        f"or declare revision {release.revision + 1} of this week in [revisions], which is charged. Nothing was "
+        "charged and nothing drawn"
     )
-
-
-def refuse_to_overwrite(files: Naming, release: Release, geography: str) -> None:
-    """Raise if this week and revision are drawn for other places, or published with other draws."""
-    if reason := why_not_again(files, release, geography):
-        raise PublishedStays(reason)
+    if release.geography != geography:
+        raise PublishedStays(
+            f"{which} must keep the geography it was drawn under, but the cells or towers have changed: restore them, "
+            f"{again}"
+        )
+    published = stated_measurements(files.file("privacy_statement", "json"))
+    if published and published != {release.key(door) for door in release.doors}:
+        raise PublishedStays(
+            f"{which} must keep the draws it is published with, but others would be made now: the ledger was lost or, "
+            "for a week of version 1, its settings, cells or towers have changed. Restore what it was drawn under, "
+            f"{again}"
+        )

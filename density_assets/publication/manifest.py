@@ -12,17 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from density_assets.privacy.accounts import Accounts
-from density_assets.publication.files import AUDIT_PAGE, Naming
+from density_assets.publication.files import AUDIT_PAGE, COUNT_FILES, Naming, key_file
 
 RELEASE, REGISTER = "density release 2", "density register 2"
 VERIFIER = "verify.py"
 REGISTER_FILE = "manifest_register.json"
-MEASUREMENTS = "measurements"
 WEEKLY = (
-    ("density", "parquet"),
-    ("density", "csv"),
-    ("density", "geojson"),
-    ("data_dictionary", "md"),
+    *COUNT_FILES,
     ("ledger", "json"),
     ("privacy_statement", "json"),
     ("privacy_statement", "md"),
@@ -52,7 +48,7 @@ class Seal:
     @property
     def key_file(self) -> str:
         """The public key as a file, for tools that want one; its name stays with the key."""
-        return f"key_{self.fingerprint[:16]}.pem"
+        return key_file(self.fingerprint)
 
     def fields(self) -> dict[str, Any]:
         """As manifests hold it."""
@@ -70,10 +66,10 @@ def fingerprint(public: str) -> str:
 def release_manifest(naming: Naming, identity: Mapping[str, Any], draws: Iterable[str], seal: Seal) -> bytes:
     """The manifest of one week.
 
-    identity: city, week and revision. draws: names of the stored draws, which are published too.
+    identity: city, week and revision. draws: files of the stored draws, which are published too.
     """
     folder = naming.folder
-    files = [naming.file(*name) for name in WEEKLY] + [folder / MEASUREMENTS / name for name in sorted(draws)]
+    files = [naming.file(*name) for name in WEEKLY] + [folder / name for name in sorted(draws)]
     statement = naming.file("privacy_statement", "json").name
     said = {"format": RELEASE, **identity, **seal.fields(), "statement": statement}
     return _written(said, folder, [*files, folder / seal.key_file])

@@ -105,7 +105,7 @@ def _stated(file: Path, population: str, city: str, accounts: Accounts) -> Entry
 
 def _verified(file: Path, said: Mapping[str, Any], accounts: Accounts) -> Iterator[Finding]:
     """What an outsider would find who knows the key; here the ledger says which it was."""
-    signed = accounts.publications(said["city"], said["week"], said["revision"])
+    signed = accounts.publications({name: said[name] for name in ("city", "week", "revision")})
     if not signed:
         yield from outcome(file).findings
         return

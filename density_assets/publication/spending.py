@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import accumulate, groupby
+from typing import Any
 
 from density_assets.privacy.charges import Row, weekly_costs
 from density_assets.privacy.composition import NOTHING, Composition, compose
@@ -38,12 +39,17 @@ class Spending:
 
 def counted(releases: int, weeks: int) -> str:
     """For example `8 releases of 7 weeks`: of one week there may be several."""
-    return f"{_number(releases, 'release')} of {_number(weeks, 'week')}"
+    return f"{_number(releases, 'release')} of {counted_weeks(weeks)}"
 
 
-def releases_of(charges: Iterable[Charge]) -> set[tuple[str, str, int]]:
+def counted_weeks(weeks: int) -> str:
+    """For example `1 week`."""
+    return _number(weeks, "week")
+
+
+def releases_of(charges: Iterable[Charge]) -> set[tuple[Any, ...]]:
     """The releases that charges are for: each has one charge per door, and more where a run was killed."""
-    return {(charge.city, charge.week, charge.revision) for charge in charges}
+    return {tuple(charge.which.values()) for charge in charges}
 
 
 def spending(rows: Sequence[Row], population: str, delta: float) -> list[Spending]:

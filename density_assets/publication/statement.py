@@ -91,20 +91,20 @@ def statement(facts: Facts) -> dict[str, Any]:
 def _budgets(facts: Facts) -> list[dict[str, Any]]:
     """Every budget the population was given up to here: who raised one, and why, is said from then on."""
     names = ("epsilon", "delta", "by", "reason")
-    given = facts.accounts.budgets(facts.release.population, upto=facts.end)
+    given = facts.accounts.all_of("budget", facts.end, population=facts.release.population)
     return [{"at": entry.at, **{name: entry.body[name] for name in names}} for entry in given]
 
 
 def _policy(facts: Facts) -> str | None:
     """Digest of the policy that was in force; none if there was none."""
-    recorded = [str(entry.body["sha256"]) for entry in facts.accounts.of("policy") if entry.row <= facts.end]
-    return recorded[-1] if recorded else None
+    recorded = facts.accounts.newest("policy", facts.end)
+    return str(recorded.body["sha256"]) if recorded else None
 
 
 def _cumulative(facts: Facts) -> dict[str, Any]:
     """What the population's year had cost after this release, and what its weeks mean for a person."""
-    release, budgets = facts.release, facts.accounts.budgets(facts.release.population, upto=facts.end)
-    budget = Budget(budgets[-1].body["epsilon"], budgets[-1].body["delta"]) if budgets else facts.budget
+    release = facts.release
+    budget = facts.accounts.budget(release.population, facts.end) or facts.budget
     bound = compose(charged_events(facts.before, release.population, release.year)).bound(budget.delta)
     return {
         "year": release.year,

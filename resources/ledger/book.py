@@ -35,9 +35,6 @@ class Book(Protocol):
     def name(self) -> str:
         """For people."""
 
-    def exists(self) -> bool:
-        """Whether anything was ever written."""
-
     def written(self) -> tuple[int, ...]:
         """What changes when something is added."""
 

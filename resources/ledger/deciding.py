@@ -6,6 +6,7 @@ from density_assets.errors import BadInput
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.acts import Act
 from density_assets.privacy.policy import parse_policy, policy_digest, policy_in_force
+from density_assets.publication.files import key_file
 from density_assets.publication.manifest import fingerprint
 from resources.ledger.ledger import Ledger
 from resources.ledger.witnesses import Witnesses
@@ -50,9 +51,9 @@ def sign_as_second(manifest: Path, key: str) -> list[Path]:
     """Sign the manifest of a release with a key of one's own; returns the signature and the public key beside it."""
     if not manifest.is_file() or not manifest.name.startswith("manifest_") or manifest.suffix != ".json":
         raise BadInput(f"what is signed is the manifest_….json of a release, got {manifest}")
-    signer = open_key(key if key.startswith("agent:") else Path(key))
+    signer = open_key(key)
     short = signer.fingerprint[:16]
-    files = [manifest.with_suffix(f".{short}.sig"), manifest.with_name(f"key_{short}.pem")]
+    files = [manifest.with_suffix(f".{short}.sig"), manifest.with_name(key_file(signer.fingerprint))]
     write_durably(files[0], signer.sign(manifest.read_bytes()))
     write_durably(files[1], public_pem(signer.public))
     return files

@@ -18,18 +18,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from density_assets.privacy.accounts import VERSION, Accounts, NotWhole, read_accounts
+from density_assets.privacy.accounts import VERSION, Accounts, NotWhole, Records, read_accounts
 from density_assets.privacy.acts import Act, needed
 from density_assets.privacy.chain import GENESIS, row_hash
-from density_assets.privacy.charges import Budget, Row, is_simulated, refuse_over_budget, stricter
+from density_assets.privacy.charges import Budget, Row, budget_in_force, is_simulated, refuse_over_budget
 from density_assets.privacy.events import Event, to_record
 from density_assets.privacy.policy import refuse_budget, refuse_charges
 from density_assets.privacy.release import Charge
+from density_assets.settings import Settings
 from resources.ledger.book import Book, LedgerError, Writer
 from resources.ledger.sqlite import SqliteBook
 from resources.ledger.witnesses import NOTHING, Witnesses
 
-UNIT = "one subscriber identifier, one week"
+CHARGED_UNIT = "one subscriber identifier, one week"
 
 
 @dataclass(frozen=True)
@@ -37,14 +38,12 @@ class Order:
     """What a charge is made under, besides what is charged.
 
     act: who asks for it, and why; none is enough where nothing is due.
-    budget: what the settings of the city say a year may cost; stands if none is recorded.
-    stated: whether a person wrote it there.
+    settings: of the city; what they say a year may cost stands if none is recorded, or if it is less.
     release: everything that decides the draw. software: what draws.
     """
 
     act: Act | None
-    budget: Budget
-    stated: bool = False
+    settings: Settings
     release: Mapping[str, Any] = field(default_factory=dict)
     software: Mapping[str, str] = field(default_factory=dict)
 
@@ -105,7 +104,7 @@ class Ledger:
         A charge whose noise may have been drawn already pays for nothing more: its door is charged again.
         """
         population = charges[0].population
-        with self._adding(witnesses) as adding:
+        with self.adding(witnesses) as adding:
             self.refuse_unready(population, adding.accounts)
             unused = {(row.charge.measurement, row.charge.events) for row in adding.accounts.rows if not row.drawn}
             due = [charge for charge in charges if (charge.measurement, charge.events) not in unused]
@@ -122,7 +121,7 @@ class Ledger:
 
         Committed before the first random number: from here on the charge is used, drawn or not.
         """
-        with self._adding() as adding:
+        with self.adding() as adding:
             for row in adding.accounts.rows:
                 if (row.charge.measurement, row.charge.events) == (measurement, events) and not row.drawn:
                     adding.append("begun", {"charge": row.hash})
@@ -131,12 +130,12 @@ class Ledger:
 
     def finish_draw(self, charge: str, measurement: str, digest: str) -> None:
         """Note what was drawn, before it is stored: what is stored can then be compared with it for ever."""
-        with self._adding() as adding:
+        with self.adding() as adding:
             adding.append("drawn", {"charge": charge, "measurement": measurement, "digest": digest})
 
     def publish(self, publication: Mapping[str, Any], act: Act) -> None:
         """Note that a release was signed; said once for the same manifest."""
-        with self._adding() as adding:
+        with self.adding() as adding:
             if not any(publication.items() <= entry.body.items() for entry in adding.accounts.of("published")):
                 adding.append("published", {**publication, **act.record()})
 
@@ -144,19 +143,19 @@ class Ledger:
 
     def give_budget(self, population: str, budget: Budget, act: Act, witnesses: Witnesses) -> None:
         """Record what all weeks of a year of a population may cost together from now on."""
-        with self._adding(witnesses) as adding:
+        with self.adding(witnesses) as adding:
             refuse_budget(adding.accounts, budget, act)
             adding.append("budget", _budget_body(population, budget, act))
 
     def record(self, kind: str, body: Mapping[str, Any], act: Act, witnesses: Witnesses) -> None:
         """Record an approval, a policy or a key."""
-        with self._adding(witnesses) as adding:
+        with self.adding(witnesses) as adding:
             adding.append(kind, {**body, **act.record()})
 
     # --- inside ---------------------------------------------------------------------------------------------
 
     @contextmanager
-    def _adding(self, witnesses: Witnesses = NOTHING) -> Iterator["Adding"]:
+    def adding(self, witnesses: Witnesses = NOTHING) -> Iterator["Adding"]:
         """Add entries to a ledger that is whole."""
         with self.book.writing() as writer:
             yield Adding(writer, _believed(self.book, writer.read(), witnesses))
@@ -190,14 +189,14 @@ class Adding:
     def budget_for(self, population: str, order: Order, act: Act) -> Budget:
         """The budget in force; the first is that of the settings, and recorded."""
         recorded = self.accounts.budget(population)
+        budget = budget_in_force(recorded, order.settings)
         if recorded is None:
-            refuse_budget(self.accounts, order.budget, act)
-            self.append("budget", _budget_body(population, order.budget, act))
-            return order.budget
-        return stricter(recorded, order.budget) if order.stated else recorded
+            refuse_budget(self.accounts, budget, act)
+            self.append("budget", _budget_body(population, budget, act))
+        return budget
 
 
-def _believed(book: Book, records: Any, witnesses: Witnesses) -> Accounts:
+def _believed(book: Book, records: Records, witnesses: Witnesses) -> Accounts:
     try:
         accounts = read_accounts(records)
     except NotWhole as problem:
@@ -227,7 +226,7 @@ def today() -> str:
 def _charge_body(charge: Charge, order: Order, act: Act) -> dict[str, Any]:
     return {
         **charge.identity(),
-        "unit": UNIT,
+        "unit": CHARGED_UNIT,
         "door": charge.door,
         "measurement": charge.measurement,
         "events": [to_record(event) for event in charge.events],

@@ -1,4 +1,4 @@
-"""Opening a ledger, once; saying that it was moved; putting a copy back; changing its key.
+"""Opening a ledger, once; saying that it was moved; putting a copy back.
 
 For people who do not exist a ledger opens by itself. For real people somebody opens it, by name and with a reason,
 because whoever opens a second one can draw every week a second time.
@@ -6,7 +6,7 @@ because whoever opens a second one can draw every week a second time.
 
 import json
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,14 +39,15 @@ class Found:
     witnesses: Witnesses
 
 
-def open_by_itself(ledger: Ledger, population: str, key: str, found: Found) -> bool:
+def open_by_itself(ledger: Ledger, population: str, key: Callable[[], str], found: Found) -> bool:
     """Open the ledger of people who do not exist, unless it is open; whether it was opened now.
 
+    key: makes the public key that it will name; asked only when nothing speaks against opening it.
     A ledger of version 1 that was charged for such people only is taken over.
     """
     if not is_simulated(population):
         return False
-    with ledger._adding(found.witnesses) as adding:
+    with ledger.adding(found.witnesses) as adding:
         if adding.accounts.opened:
             return False
         if not all(is_simulated(row.charge.population) for row in adding.accounts.rows):
@@ -58,9 +59,9 @@ def open_by_itself(ledger: Ledger, population: str, key: str, found: Found) -> b
     return True
 
 
-def open_for_people(ledger: Ledger, act: Act, key: str, found: Found, *, adopt: bool) -> None:
+def open_for_people(ledger: Ledger, act: Act, key: Callable[[], str], found: Found, *, adopt: bool) -> None:
     """Open the ledger for records of real people."""
-    with ledger._adding(found.witnesses) as adding:
+    with ledger.adding(found.witnesses) as adding:
         accounts = adding.accounts
         if accounts.declared:
             raise BadInput(
@@ -80,7 +81,7 @@ def open_for_people(ledger: Ledger, act: Act, key: str, found: Found, *, adopt: 
 
 def say_moved(ledger: Ledger, act: Act, witnesses: Witnesses) -> None:
     """Record that the ledger lies elsewhere now, and that the one it was copied from is gone."""
-    with ledger._adding(witnesses) as adding:
+    with ledger.adding(witnesses) as adding:
         place = place_digest(adding.accounts.identity, ledger.book)
         if place == adding.accounts.place:
             raise BadInput("a ledger that was not moved needs no word about it: it lies where it was opened")
@@ -147,12 +148,12 @@ def _believed_copy(copy: Path, records: Records, witnesses: Witnesses) -> tuple[
     return records, accounts
 
 
-def _append_opened(ledger: Ledger, adding: Adding, act: Act, key: str, found: Found) -> None:
+def _append_opened(ledger: Ledger, adding: Adding, act: Act, key: Callable[[], str], found: Found) -> None:
     identity = secrets.token_hex(16)
     body = {
         "ledger": identity,
         "place": place_digest(identity, ledger.book),
-        "key": key,
+        "key": key(),
         "adopted": _adopted(adding.accounts, found) if adding.accounts.rows else None,
         **act.record(),
     }

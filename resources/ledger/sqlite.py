@@ -45,10 +45,6 @@ class SqliteBook:
         """The name of the file."""
         return self.file.name
 
-    def exists(self) -> bool:
-        """Whether the file is there."""
-        return self.file.exists()
-
     def written(self) -> tuple[int, ...]:
         """When the file and its log were changed, and how large they are."""
         seen: list[int] = []
@@ -63,7 +59,7 @@ class SqliteBook:
 
     def read(self) -> Records:
         """All rows."""
-        if not self.exists():
+        if not self.file.exists():
             return Records()
         with closing(self._connect()) as connection, self._clearly():
             return _read(connection)

@@ -143,6 +143,6 @@ def _where(file: Path) -> str:
 
 
 def _lacking(kind: str, named: Iterable[Named], known: Iterable[str]) -> Iterator[str]:
-    there = frozenset(known)
-    seen = {it.what: it.where for it in named if it.what not in there}
-    return (f"{kind} {what[:12]}, named by {where}" for what, where in seen.items())
+    held = frozenset(known)
+    lacking = {it.what: it.where for it in named if it.what not in held}
+    return (f"{kind} {what[:12]}, named by {where}" for what, where in lacking.items())

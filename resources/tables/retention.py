@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from density_assets.errors import BadInput
-from density_assets.publication.files import Naming
+from density_assets.publication.files import Naming, draw_file
 from density_assets.publication.verification import stated_charges, verify_release
 from resources.tables.files import private_files, write_durably
 from resources.tables.spill import sweep
@@ -54,7 +54,7 @@ def lacks(store: Store, week: date, revision: int) -> Iterator[str]:
         return
     yield from (f"not so: {finding}" for holds, finding in verify_release(statement) if not holds)
     for charge in stated_charges(statement):
-        if not (store.release / "measurements" / f"{charge['measurement'][:32]}.npz").exists():
+        if not (store.release / draw_file(charge["measurement"])).exists():
             yield f"the draw of {charge['door']} is not stored"
 
 

@@ -10,14 +10,13 @@ import duckdb
 import polars as pl
 import pytest
 from door import REQUEST, Door
-from ledgers import ACT, open_before
+from ledgers import ACT, open_before, witnesses_under
 from runs import MONDAY, WEEK, materialise, only
 
 from density_assets.errors import BadInput
 from resources.ledger.book import LedgerError
 from resources.ledger.ledger import Ledger
 from resources.ledger.opening import backup, restore
-from resources.measurements import witnesses
 from resources.tables.release_database import export
 from resources.tables.store import Store
 
@@ -159,7 +158,7 @@ def test_a_damaged_ledger_stops_every_door_until_a_backup_is_restored(tmp_path):
         Door(home)(door="noisy_totals")
     for file in home.glob("ledger.sqlite*"):
         file.rename(tmp_path / file.name)
-    restore(Ledger(home), copy, ACT, witnesses(home))
+    restore(Ledger(home), copy, ACT, witnesses_under(home))
     again = Door(home)
     assert (again().values["weighted"] == drawn.values["weighted"]).all()
     assert again.drawn == 0

@@ -10,13 +10,13 @@ from pathlib import Path
 import duckdb
 import polars as pl
 import pytest
+from ledgers import witnesses_under
 from runs import WEEK
 
 from density_assets.definitions import BLUEPRINTS
 from density_assets.privacy.zones import Zone
 from density_assets.publication.verification import outcome
 from resources.ledger.ledger import Ledger
-from resources.measurements import witnesses
 
 ROOT = Path(__file__).parents[2]
 
@@ -43,7 +43,7 @@ def assert_whole(home: Path) -> None:
     assert len(pl.read_parquet(home / f"town/release/density_{WEEK}.parquet")) == 4 * 168
     visits = pl.read_parquet(home / f"town/confidential/visits/{WEEK}.parquet")
     assert sorted(visits.select("user_id", "hour").rows()) == [("ann", 8), ("bob", 68)]
-    Ledger(home).accounts(witnesses(home))
+    Ledger(home).accounts(witnesses_under(home))
 
 
 def test_a_run_killed_at_every_step_goes_on_where_it_was_and_draws_once(town, tmp_path):

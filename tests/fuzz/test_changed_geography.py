@@ -3,7 +3,7 @@
 import geopandas as gpd
 import polars as pl
 import pytest
-from mutations import mutated_bytes, mutated_json, mutated_lines, raw_exceptions
+from spoiled_files import raw_exceptions, spoiled_bytes, spoiled_json, spoiled_lines
 from town import make_town
 
 from density_assets.geography.cells import read_cells
@@ -50,7 +50,7 @@ def changed_cells(town, folder, rng):
         (folder / f"cells.{suffix}").write_bytes((town / f"cells.{suffix}").read_bytes())
     json, others = ("cells.geojson", "degrees.geojson"), ("cells.gpkg", "cells.parquet", "cells.fgb")
     name = rng.choice([*json, *json, *others, *(f"cells.{suffix}" for suffix in SHAPEFILE)])
-    change = rng.choice([mutated_json, mutated_bytes]) if name in json else mutated_bytes
+    change = rng.choice([spoiled_json, spoiled_bytes]) if name in json else spoiled_bytes
     (folder / name).write_bytes(change((town / name).read_bytes(), rng))
     return folder / ("cells.shp" if name.split(".")[1] in SHAPEFILE else name)
 
@@ -80,7 +80,7 @@ def test_changed_towers_are_used_or_refused(town, tmp_path, seeds):
 
     def attempt(rng):
         name = rng.choice(["towers.csv", "towers.csv", "towers.parquet"])
-        change = rng.choice([mutated_lines, mutated_lines, mutated_bytes]) if name == "towers.csv" else mutated_bytes
+        change = rng.choice([spoiled_lines, spoiled_lines, spoiled_bytes]) if name == "towers.csv" else spoiled_bytes
         (tmp_path / name).write_bytes(change((town / name).read_bytes(), rng))
         use(cells, towers_of(tmp_path / name, cells, rng.choice(["name", None])))
         used.append(name)

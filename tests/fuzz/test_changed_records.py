@@ -17,7 +17,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from mutations import FIELDS, mutated_bytes, mutated_lines, raw_exceptions
+from spoiled_files import FIELDS, raw_exceptions, spoiled_bytes, spoiled_lines
 
 from density_assets.calendar import week_clock
 from density_assets.errors import BadInput
@@ -76,7 +76,7 @@ def test_every_line_of_a_changed_csv_is_accounted_for(store, tmp_path, seeds):
     used = []
 
     def attempt(rng):
-        content = rng.choice([mutated_lines, mutated_bytes])(CSV, rng)
+        content = rng.choice([spoiled_lines, spoiled_bytes])(CSV, rng)
         if rng.randrange(4) == 0:
             content = content.replace(b"\n", rng.choice([b"\r", b"\r\n"]))
         zipped = rng.randrange(4) == 0
@@ -98,7 +98,7 @@ def test_a_damaged_compressed_file_is_read_whole_or_refused(store, tmp_path, see
     whole = gzip.compress(CSV, mtime=0)
 
     def attempt(rng):
-        (tmp_path / "r.csv.gz").write_bytes(mutated_bytes(whole, rng))
+        (tmp_path / "r.csv.gz").write_bytes(spoiled_bytes(whole, rng))
         assert without_quotes(tmp_path / "r.csv.gz", store, rng) in (None, 40)
 
     assert raw_exceptions(seeds, attempt) == {}
@@ -175,7 +175,7 @@ def test_a_damaged_parquet_file_is_used_or_refused(store, tmp_path, seeds):
         wholes.append((tmp_path / "w.parquet").read_bytes())
 
     def attempt(rng):
-        (tmp_path / "r.parquet").write_bytes(mutated_bytes(rng.choice(wholes), rng))
+        (tmp_path / "r.parquet").write_bytes(spoiled_bytes(rng.choice(wholes), rng))
         without_quotes(tmp_path / "r.parquet", store, rng)
 
     assert raw_exceptions(seeds, attempt) == {}

@@ -3,7 +3,7 @@
 from datetime import date
 
 import pytest
-from mutations import mutated_toml, raw_exceptions
+from spoiled_files import raw_exceptions, spoiled_toml
 
 from density_assets.calendar import week_clock
 from density_assets.errors import BadInput
@@ -103,7 +103,7 @@ def test_changed_settings_are_used_or_refused(tmp_path, seeds):
 
     def attempt(rng):
         file = tmp_path / "my.toml"
-        file.write_bytes(mutated_toml(rng.choice([SETTINGS, SYNTHETIC]), rng))
+        file.write_bytes(spoiled_toml(rng.choice([SETTINGS, SYNTHETIC]), rng))
         use(load_settings(file), store)
         used.append(file)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from mutations import mutated_bytes, mutated_lines, mutated_toml, raw_exceptions
+from spoiled_files import raw_exceptions, spoiled_bytes, spoiled_lines, spoiled_toml
 
 from density_assets.research.traces import taxis
 from density_assets.research.traces.files import read_traces
@@ -79,14 +79,14 @@ def change(file: Path, rng: random.Random) -> None:
     """Change one file, each kind in its own way."""
     content = file.read_bytes()
     if file.suffix == ".toml":
-        file.write_bytes(mutated_toml(content.decode(), rng))
+        file.write_bytes(spoiled_toml(content.decode(), rng))
     elif file.suffix in (".csv", ".txt") and rng.randrange(3):
-        file.write_bytes(mutated_lines(content, rng, "," if file.suffix == ".csv" else " "))
+        file.write_bytes(spoiled_lines(content, rng, "," if file.suffix == ".csv" else " "))
     else:
-        file.write_bytes(mutated_bytes(content, rng))
+        file.write_bytes(spoiled_bytes(content, rng))
     if file.suffix == ".csv" and file.name != "where.csv" and rng.randrange(4) == 0:
         zipped = gzip.compress(file.read_bytes(), mtime=0)
-        file.with_name(f"{file.name}.gz").write_bytes(mutated_bytes(zipped, rng) if rng.randrange(2) else zipped)
+        file.with_name(f"{file.name}.gz").write_bytes(spoiled_bytes(zipped, rng) if rng.randrange(2) else zipped)
         file.unlink()
 
 
@@ -117,7 +117,7 @@ def test_changed_traces_of_taxis_are_used_or_refused(tmp_path, seeds):
     lines = "".join(f"{i % 3},2008-02-02 15:{i:02}:08,116.4,39.9\n" for i in range(30)).encode()
 
     def attempt(rng):
-        (tmp_path / "1.txt").write_bytes(rng.choice([mutated_lines, mutated_bytes])(lines, rng))
+        (tmp_path / "1.txt").write_bytes(rng.choice([spoiled_lines, spoiled_bytes])(lines, rng))
         found = taxis.read_traces(tmp_path)
         assert found.cells.shape[0] == len(found.days)
 

@@ -11,14 +11,18 @@ import pytest
 from dagster import AssetCheckEvaluation, AssetCheckSeverity
 from door import REQUEST
 from ledgers import ACT, KEY, order
+from old_ledger import old_ledger
 from runs import WEEK, materialise, opened, shown
 from town import make_town
 
 from density_assets import definitions
+from density_assets.city import City
 from density_assets.graph.catalogue import outcomes
 from density_assets.graph.checks.outcomes import check
+from density_assets.graph.jobs import AUDIT
 from density_assets.publication.register import register
 from density_assets.research.density.scheme_table import SCHEME_TABLE
+from density_assets.settings import load_settings
 from resources.ledger.ledger import Ledger
 from resources.ledger.opening import Found, open_for_people
 from resources.ledger.witnesses import NOTHING
@@ -112,7 +116,7 @@ def test_a_statement_that_cannot_be_read_is_a_finding(home):
 
 def test_charges_that_no_statement_names_are_listed(home):
     charge = REQUEST.charge("noisy_series")
-    open_for_people(Ledger(home), ACT, KEY, Found([], NOTHING), adopt=False)
+    open_for_people(Ledger(home), ACT, lambda: KEY, Found([], NOTHING), adopt=False)
     Ledger(home).reserve([charge], order(), NOTHING)
     (release,) = found(home, population="subscribers")
     assert (release.statement, release.verified, release.drawn) == (None, None, False)
@@ -175,3 +179,17 @@ def test_the_page_of_real_people_names_nothing_of_theirs(town, tmp_path, monkeyp
     assert "subscribers" in page
     assert "at least 0.12" in page
     assert not re.search(r"0\.77|\bann\b|\bbob\b", page)
+
+
+def test_a_ledger_of_version_1_that_nobody_took_over_is_audited_and_nothing_is_signed(town, tmp_path):
+    home = tmp_path / "home"
+    release = home / "town" / "release"
+    release.mkdir(parents=True)
+    old_ledger(home / "ledger.sqlite")
+    (release / "manifest_register.json").write_text("{}")  # of some other day
+    city = City(load_settings(town.settings), home, sealed=False)
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = definitions.build(city).resolve_job_def(AUDIT).execute_in_process(instance=instance)
+    assert result.success
+    assert (release / "audit.html").exists()
+    assert not (release / "manifest_register.sig").exists()

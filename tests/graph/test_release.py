@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import duckdb
 import polars as pl
@@ -9,8 +10,10 @@ import pytest
 from runs import WEEK, materialise, only, shown
 from town import make_town
 
+from density_assets.graph import signing
 from density_assets.publication.verification import outcome
 from resources.ledger.ledger import Ledger
+from resources.tables.files import write_durably
 
 
 @pytest.fixture(scope="module")
@@ -135,3 +138,32 @@ def test_delta_above_one_in_the_population_is_a_warning(town, tmp_path):
     materialise(town.settings, tmp_path / "home")
     said = json.loads((tmp_path / f"home/town/release/privacy_statement_{WEEK}.json").read_text())
     assert said["warnings"] == ["delta 1e-05 is above one in the population (1,000,000)."]
+
+
+def test_a_signature_is_noted_in_the_ledger_before_it_is_written(town, tmp_path, monkeypatch):
+    """As draws are: whatever dies in between, no release is out that the ledger does not know."""
+    home = tmp_path / "home"
+    signature = home / f"town/release/manifest_{WEEK}.sig"
+
+    def dies(*_: object) -> None:
+        raise OSError("killed")
+
+    def dies_at_signatures(file: Path, content: bytes) -> None:
+        dies() if file.suffix == ".sig" else write_durably(file, content)
+
+    def signed_again() -> bool:
+        options = {"sealed": False, "raise_on_error": False, "asset_selection": only("signed_release")}
+        return materialise(town.settings, home, **options).success
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Ledger, "publish", dies)
+        assert not materialise(town.settings, home, sealed=False, raise_on_error=False).success
+    assert not signature.exists()
+    with monkeypatch.context() as patched:
+        patched.setattr(signing, "write_durably", dies_at_signatures)
+        assert not signed_again()
+    assert not signature.exists()
+    (noted,) = Ledger(home).accounts().of("published")
+    assert signed_again()
+    assert signature.read_bytes().hex() == noted.body["signature"]
+    assert len(list(Ledger(home).accounts().of("published"))) == 1

@@ -18,8 +18,9 @@ from density_assets.graph import sealed
 from density_assets.graph.messages import RemoteError, receive, receive_made, send
 from density_assets.graph.step import Made, Reader, Step
 from density_assets.privacy.zones import Zone
-from density_assets.settings import Settings
+from density_assets.settings import Settings, load_settings
 from resources.landlock import available
+from resources.signing import make_key
 from resources.tables.released import ReleasedTables
 from resources.tables.store import Store
 
@@ -172,6 +173,18 @@ def test_simulated_records_are_nowhere_but_in_the_confidential_folder(town, tmp_
     home = tmp_path / "home"
     town.set('visits = "visits/{week}/*.csv"', "users = 300")
     assert hidden(opened(town.settings, home)) == confidential(home)
+
+
+def test_a_key_that_lies_elsewhere_is_hidden_and_one_in_an_agent_is_no_file(town, tmp_path):
+    home, key = tmp_path / "home", tmp_path / "safe" / "signing.pem"
+    make_key(key)
+    town.set("[engine]", f'[signing]\nkey = "{key}"\n[engine]')
+    assert hidden(opened(town.settings, home)) == [*confidential(home), key, town.folder / "visits"]
+    town.set(f'"{key}"', '"agent:operator"')
+    assert hidden(City(load_settings(town.settings), home)) == [*confidential(home), town.folder / "visits"]
+    town.set('"agent:operator"', '"../safe/signing.pem"')  # seen from the settings file
+    (relative,) = set(hidden(City(load_settings(town.settings), home))) - {*confidential(home), town.folder / "visits"}
+    assert relative.resolve() == key
 
 
 # --- in a run -----------------------------------------------------------------------------------------------

@@ -1,7 +1,8 @@
 """What is mutated, and which tests must notice: those that are about it, quick ones first.
 
 Not mutated, because no release depends on it: what a scheme makes of noisy numbers (`estimate` and what only it calls),
-and published calibrations, which the doors refuse.
+and the plans of schemes under published calibrations, which the doors refuse. The formulas of these calibrations
+(`privacy/published.py`) are mutated: comparisons with papers depend on them.
 """
 
 from dataclasses import dataclass, field
@@ -36,6 +37,19 @@ OF_SQL = (
 )
 OF_DOORS = ("tests/graph/test_doors.py", "tests/privacy/test_neighbours_in_the_graph.py")
 OF_LEDGER = ("tests/unit/resources/test_ledger.py", "tests/unit/resources/test_measurements.py")
+OF_DECISIONS = ("tests/unit/resources/test_deciding.py", *OF_LEDGER)
+OF_CHAINS = (f"{UNIT}/test_accounts.py", "tests/privacy/test_two_readers.py")
+OF_VERIFIER = (
+    "tests/unit/publication/test_verify.py",
+    "tests/unit/publication/test_verify_costs.py",
+    "tests/unit/publication/test_verify_signature.py",
+    "tests/unit/publication/test_verify_version_1.py",
+    "tests/unit/publication/test_verify_command.py",
+    "tests/privacy/test_two_readers.py",
+    "tests/privacy/test_contradicting_releases.py",
+    "tests/privacy/test_release_anchors.py",
+    "tests/privacy/test_forged_releases.py",
+)
 
 
 @dataclass(frozen=True)
@@ -68,7 +82,13 @@ TARGETS = [
     *_of(PRIVACY, "release chain", (f"{UNIT}/test_release_value.py", f"{UNIT}/test_chain.py")),
     *_of(PRIVACY, "zones", (f"{UNIT}/test_zones.py",)),
     *_of(PRIVACY, "accounting planning", (f"{UNIT}/test_accounting.py", f"{UNIT}/test_planning.py")),
-    *_of(PRIVACY, "charges", (*OF_LEDGER, f"{UNIT}/test_planning.py")),
+    *_of(PRIVACY, "composition", (f"{UNIT}/test_composition.py", f"{UNIT}/test_accounting.py")),
+    *_of(PRIVACY, "periods", (f"{UNIT}/test_periods.py", f"{UNIT}/test_charges.py")),
+    *_of(PRIVACY, "charges", (f"{UNIT}/test_charges.py", f"{UNIT}/test_planning.py", *OF_LEDGER)),
+    *_of(PRIVACY, "promise", (f"{UNIT}/test_what_charges_mean.py",)),
+    *_of(PRIVACY, "accounts", (*OF_CHAINS, *OF_DECISIONS)),
+    *_of(PRIVACY, "acts policy", OF_DECISIONS),
+    *_of(PRIVACY, "drawn", ("tests/privacy/test_other_settings.py", "tests/graph/test_published_week_stays.py")),
     *_of(SCHEMES, "__init__ additive fourier lowrank scheme run", OF_SCHEMES, (*ESTIMATION, *PUBLISHED)),
     *_of(SCHEMES, "drawn_tables", ("tests/unit/schemes/test_drawn_tables.py",)),
     *_of(MOVING, "perturbation schemes stream walk windows zcdp_budget", OF_MOVING, (*ESTIMATION, *PUBLISHED)),
@@ -76,6 +96,12 @@ TARGETS = [
     *_models("truncated_visits tower_series tower_totals one_visit_histogram visit_total", *OF_SQL),
     *_models("kept_per_user visits_per_user squares_per_user", "tests/unit/resources/test_engine.py"),
     *_of("resources", "measurements", (*OF_LEDGER, "tests/privacy/test_drawn_once.py")),
-    *_of("resources/ledger", "ledger", OF_LEDGER),
+    *_of("resources/ledger", "ledger opening sqlite deciding", OF_DECISIONS),
+    *_of("resources/ledger", "witnesses", (*OF_LEDGER, "tests/privacy/test_second_draw.py")),
+    *_of("resources", "signing", ("tests/unit/resources/test_signing.py",)),
+    *_of("resources", "anchors", ("tests/unit/resources/test_anchors.py", "tests/privacy/test_release_anchors.py")),
+    *_of("density_assets/publication", "verify", OF_VERIFIER),
+    *_of("density_assets/publication", "keeping", ("tests/unit/publication/test_keeping.py",)),
+    *_of("density_assets/publication", "manifest statement", ("tests/graph/test_release.py",)),
     *_of("density_assets/graph", "doors", OF_DOORS),
 ]

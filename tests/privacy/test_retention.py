@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from ledgers import witnesses_under
 from runs import MONDAY, WEEK, failures, only, opened
 from town import make_town
 from traces import files_with
@@ -21,7 +22,6 @@ from density_assets.errors import BadInput
 from density_assets.graph.instance import open_instance
 from density_assets.publication.verification import verify_release
 from resources.ledger.ledger import Ledger
-from resources.measurements import witnesses
 from resources.tables.retention import lacks, purge, traces
 from resources.tables.store import Store
 
@@ -187,7 +187,7 @@ def test_an_erased_week_is_released_as_before(erased):
     home, counts = erased
     statement = home.folder / f"town/release/privacy_statement_{WEEK}.json"
     assert all(holds for holds, _ in verify_release(statement))
-    assert len(Ledger(home.folder).accounts(witnesses(home.folder)).rows) == 2
+    assert len(Ledger(home.folder).accounts(witnesses_under(home.folder)).rows) == 2
     assert list(lacks(home.store, MONDAY, 1)) == []
 
     again = ("noisy_totals", "noisy_series", "clusters", "smoothed_series", "density")

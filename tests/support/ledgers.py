@@ -7,10 +7,13 @@ from density_assets.city import City
 from density_assets.errors import BadInput
 from density_assets.privacy.acts import Act
 from density_assets.privacy.charges import Budget
-from density_assets.settings import load_settings
+from density_assets.privacy.noise import OpenDpNoise
+from density_assets.settings import PrivacySettings, Settings, load_settings
 from resources.ledger.ledger import Ledger, Order, place_digest
 from resources.ledger.opening import Found, open_for_people, say_moved
-from resources.ledger.witnesses import NOTHING
+from resources.ledger.witnesses import NOTHING, Witnesses
+from resources.measurements import Measurements
+from resources.tables.store import Store
 
 ACT = Act("tester", "a test")
 KEY = "ab" * 32
@@ -24,7 +27,7 @@ def open_ledger(city: City) -> None:
         return
     accounts = city.ledger.accounts()
     if not accounts.declared:
-        open_for_people(city.ledger, ACT, city.new_key(), Found([], NOTHING), adopt=False)
+        open_for_people(city.ledger, ACT, city.new_key, Found([], NOTHING), adopt=False)
     elif accounts.place != place_digest(accounts.identity, city.ledger.book):
         say_moved(city.ledger, ACT, NOTHING)  # a test works on a copy of a home
 
@@ -33,7 +36,7 @@ def opened_ledger(home: Path) -> Ledger:
     """A ledger for real people, with a key that nobody has."""
     ledger = Ledger(home)
     if not ledger.accounts().declared:
-        open_for_people(ledger, ACT, KEY, Found([], NOTHING), adopt=False)
+        open_for_people(ledger, ACT, lambda: KEY, Found([], NOTHING), adopt=False)
     return ledger
 
 
@@ -47,6 +50,16 @@ def open_before(home: Path, *arguments: str) -> None:
             open_ledger(city)
 
 
-def order(budget: Budget = BUDGET, act: Act | None = ACT, **about) -> Order:
-    """What charges of tests are made under."""
-    return Order(act, budget, **about)
+def witnesses_under(home: Path) -> Witnesses:
+    """What lies under the home of the town, and its ledger must know."""
+    return Measurements(Store(home, "town"), Ledger(home), OpenDpNoise()).witnesses()
+
+
+def order(budget: Budget = BUDGET, act: Act | None = ACT, *, stated: bool = False, **about) -> Order:
+    """What charges of tests are made under.
+
+    stated: whether a person wrote the budget into the settings; else it is what they have by default.
+    """
+    fields = {"budget_epsilon": budget.epsilon, "budget_delta": budget.delta}
+    privacy = PrivacySettings.model_construct(_fields_set=set(fields) if stated else set(), **fields)
+    return Order(act, Settings(privacy=privacy), **about)

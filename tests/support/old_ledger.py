@@ -1,6 +1,9 @@
 """Rows of a ledger of version 1, made by hand: two chains without identity, nonce or digests."""
 
 import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 from signed_release import DAY, EVENTS, NOBODY, WEEK, row_hash, sha256
@@ -41,3 +44,13 @@ def old_rows(week: str = WEEK) -> tuple[list[dict[str, Any]], list[dict[str, Any
         for charge in charges
     ]
     return charges, draws, stored
+
+
+def old_ledger(file: Path) -> None:
+    """A ledger of version 1 as a file: the rows above in two tables, and nothing else."""
+    charges, draws, _ = old_rows()
+    with closing(sqlite3.connect(file)) as connection, connection:
+        for table, rows in (("charges", charges), ("draws", draws)):
+            connection.execute(f"create table {table} ({', '.join(rows[0])})")
+            marks = ", ".join("?" for _ in rows[0])
+            connection.executemany(f"insert into {table} values ({marks})", [tuple(row.values()) for row in rows])

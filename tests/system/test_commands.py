@@ -151,10 +151,10 @@ def test_budget_and_ledger_answer_before_and_after_a_release(town, tmp_path):
     before = density(home, "budget", "--settings", str(town.settings), "--weeks", "10")
     assert before.returncode == 0, before.stderr
     assert "subscribers: any 52 consecutive weeks and any calendar year may cost epsilon 3 at delta" in before.stdout
-    assert "0 weeks in 0 releases" in before.stdout
+    assert "0 releases of 0 weeks" in before.stdout
     density(home, "release", "--settings", str(town.settings), "--week", "2007-09-10")
     after = density(home, "budget", "--settings", str(town.settings))
-    assert "1 weeks in 1 releases" in after.stdout
+    assert "1 release of 1 week" in after.stdout
     audited = density(home, "audit", "--settings", str(town.settings))
     assert audited.returncode == 0, audited.stderr
     assert "| of them verified | 1 |" in audited.stdout

@@ -5,7 +5,7 @@ import dagster as dg
 from density_assets.graph.checks.outcomes import check, open_answer
 from density_assets.graph.step import Step
 from density_assets.privacy.accounts import Accounts
-from density_assets.privacy.charges import Budget, population_name, weekly_costs
+from density_assets.privacy.charges import budget_to_show, population_name, weekly_costs
 from density_assets.privacy.composition import compose
 from density_assets.privacy.periods import WEEK, YEAR, rolling_years, worst
 from density_assets.privacy.planning import weeks_that_fit
@@ -24,7 +24,7 @@ def ledger_is_whole(step: Step, problem: str | None, accounts: Accounts) -> dg.A
 def budget_is_left(step: Step, accounts: Accounts, plan: Plan) -> dg.AssetCheckResult:
     """The budget has room for more weeks like this one; a warning when few are left."""
     privacy, population = step.settings.privacy, population_name(step.settings)
-    budget = accounts.budget(population) or Budget.of(step.settings)
+    budget, refusal = budget_to_show(accounts.budget(population), step.settings)
     weeks = weekly_costs(accounts.rows, population)
     if not weeks:
         return open_answer([], charges=0)
@@ -35,4 +35,4 @@ def budget_is_left(step: Step, accounts: Accounts, plan: Plan) -> dg.AssetCheckR
     spent = rolling.cost(weeks).epsilon(budget.delta)
     said = f"there is room for {fit} more weeks at epsilon {privacy.epsilon:g}: {spent:.3f} are spent"
     problems = [f"{said} of {budget.epsilon:g} in the {rolling}"] if fit < WARN_BELOW else []
-    return open_answer(problems, warn=True, spent=round(spent, 4), weeks_that_fit=fit)
+    return open_answer([*problems, *filter(None, [refusal])], warn=True, spent=round(spent, 4), weeks_that_fit=fit)

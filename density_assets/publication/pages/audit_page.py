@@ -47,6 +47,7 @@ class AuditData:
 
     folder: where the page will lie; links are relative to it.
     ledger_problem: why the ledger cannot be trusted; none if it is whole.
+    budget_problem: why the settings of the city cannot be released under; empty if they can.
     fingerprint: of the key that releases are signed with; empty where the ledger has none.
     years: what each calendar year has cost, at `budget_delta`.
     software: name and version of what the results depend on; mechanisms: scheme and version.
@@ -76,6 +77,7 @@ class AuditData:
     decisions: Sequence[Decision] = ()
     changes: Sequence[Change] = ()
     policy: str = ""
+    budget_problem: str = ""
 
     @property
     def problems(self) -> int:
@@ -123,7 +125,7 @@ def audit_markdown(data: AuditData) -> str:
     lines = [f"| {name} | {value} |" for name, value in facts(data).items()]
     wrong = (release for release in data.releases if release.verified is False)
     unwell = [f"- {release.week}, {release.city}, revision {release.revision}: does NOT verify" for release in wrong]
-    alarm = [f"- {data.ledger_problem}"] if data.ledger_problem else []
+    alarm = [f"- {problem}" for problem in (data.ledger_problem, data.budget_problem) if problem]
     return "\n".join(["| what | |", "|---|--:|", *lines, "", *alarm, *unwell])
 
 

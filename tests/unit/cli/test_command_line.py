@@ -22,7 +22,7 @@ OPTIONS = {
     "purge": {"--settings", "--week", "--force"},
     "budget": {"--settings", "--week", "--epsilon", "--weeks"},
     "ledger": {"--settings", "verify", "backup", "restore", "file"},
-    "verify": {"--settings", "release", "--key", "--second", "--anchor"},
+    "verify": {"release", "--key", "--second", "--anchor"},
     "audit": {"--settings"},
     "study": {"--settings", "--week", "--repetitions", "--data", "name"},
     "results": {"--settings", "--week", "--repetitions", "--studies", "--page"},
@@ -203,3 +203,55 @@ def test_an_interrupted_command_ends_as_shells_expect(density, monkeypatch):
 
     monkeypatch.setattr(results, "write_results", interrupted)
     assert density("results").status == 130
+
+
+# --- the budget that is shown is the budget that is enforced ----------------------------------------------------------
+
+WHO = ("--by", "ann", "--reason", "a study")
+
+
+def test_the_budget_shown_is_the_stricter_of_what_is_recorded_and_what_settings_state(density, town):
+    said = ("--settings", str(town.settings), "--weeks", "3")
+    assert density("ledger", "init", "--settings", str(town.settings), *WHO).status == 0
+    assert "may cost epsilon 3 " in density("budget", *said, "--give", "3", "--delta", "1e-8", *WHO).out
+    town.set("[engine]", "[privacy]\nbudget_epsilon = 1.0\n[engine]")
+    shown = density("budget", *said, "--epsilon", "0.1").out
+    assert "may cost epsilon 1 at delta 1e-08" in shown
+    assert "the settings state less" in shown
+    given = density("budget", *said, "--give", "4", *WHO).out
+    assert "may cost epsilon 1 " in given
+    assert "recorded is epsilon 4 at delta 1e-08" in given
+
+
+def test_a_budget_that_settings_raise_is_shown_as_it_is_recorded_with_the_refusal(density, town):
+    said = ("--settings", str(town.settings), "--weeks", "3")
+    assert density("ledger", "init", "--settings", str(town.settings), *WHO).status == 0
+    assert density("budget", *said, "--give", "2", *WHO).status == 0
+    town.set("[engine]", "[privacy]\nbudget_epsilon = 5.0\n[engine]")
+    shown = density("budget", *said)
+    assert shown.status == 0
+    assert "may cost epsilon 2 " in shown.out
+    assert "raising a budget is a recorded act" in shown.out
+    assert "may cost epsilon 5 " in density("budget", *said, "--give", "5", *WHO).out
+
+
+# --- a ledger that refuses says why -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", [["audit"], ["budget"], ["budget", "--give", "4", *WHO], ["ledger", "verify"]])
+def test_a_damaged_ledger_is_said_in_words(density, town, tmp_path, words):
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "ledger.sqlite").write_bytes(b"garbage " * 1000)
+    said = density(words[0], *words[1:], "--settings", str(town.settings))
+    assert said.status == 2
+    assert said.err.startswith("error: the ledger must be a SQLite file")
+    assert "restore a backup" in said.err
+
+
+def test_the_operator_of_the_settings_opens_the_ledger(density, town, monkeypatch):
+    for name in ("DENSITY_BY", "DENSITY_REASON"):
+        monkeypatch.delenv(name, raising=False)
+    command = ("ledger", "init", "--settings", str(town.settings))
+    assert "opening a ledger must say who and why" in density(*command).err
+    town.set("[engine]", '[operator]\nname = "desk"\nreason = "weekly"\n[engine]')
+    assert density(*command).status == 0

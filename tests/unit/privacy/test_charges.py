@@ -11,6 +11,8 @@ from density_assets.privacy.charges import (
     Budget,
     BudgetRefused,
     Row,
+    budget_in_force,
+    budget_to_show,
     charged_events,
     events_of,
     price,
@@ -22,6 +24,7 @@ from density_assets.privacy.composition import compose
 from density_assets.privacy.events import Event, Gaussian, LaplaceVector
 from density_assets.privacy.periods import calendar_year, ending_with, rolling_years
 from density_assets.privacy.release import Charge
+from density_assets.settings import Settings
 
 BUDGET = Budget(3.0, 1e-5)
 # Four weeks of it cost 2.925 together, eight 4.35.
@@ -112,14 +115,14 @@ def test_a_refusal_says_where_how_much_and_that_nothing_happened():
     three, two, five = (compose([BIG] * count).epsilon(1e-5) for count in (3, 2, 5))
     assert f"may cost epsilon 3 at delta 1e-05 together: spent {three:.3f}," in message
     assert f"this release costs {two:.3f} alone and would make {five:.3f}." in message
-    assert f"Left are {3 - three:.3f}, enough for 0 such releases; an unspent budget is enough for 2." in message
+    assert f"Left are {3 - three:.3f}; an unspent budget is enough for 2 such releases." in message
     assert "Nothing was charged and nothing drawn" in message
     assert len(book.rows) == 3
 
 
 def test_a_release_that_no_budget_would_pay_for():
     with pytest.raises(
-        BudgetRefused, match=r"spent 0\.000, .* Left are 1\.000, .* is enough for 0\. Nothing was charged"
+        BudgetRefused, match=r"spent 0\.000, .* Left are 1\.000; .* is enough for 0 such releases\. Nothing was charged"
     ):
         Book(Budget(1.0, 1e-5)).pay(charge(MONDAY))
 
@@ -132,13 +135,11 @@ def test_populations_have_budgets_of_their_own():
     assert list(weekly_costs(book.rows, "others")) == [weeks(5)[-1]]
 
 
-def test_charges_of_several_weeks_and_populations_are_all_or_none():
+def test_charges_of_several_weeks_are_all_or_none():
     book = Book()
     book.pay(*(charge(week) for week in weeks(4)))
     with pytest.raises(BudgetRefused, match="for others"):
         book.pay(*(charge(week, population="others") for week in weeks(5)))
-    with pytest.raises(BudgetRefused, match="for subscribers"):
-        book.pay(charge(MONDAY, population="others"), charge(MONDAY))
     assert len(book.rows) == 4
 
 
@@ -183,3 +184,31 @@ def test_the_price_says_release_52_weeks_year_and_all():
         "are spent in the 52 weeks from 2007-01-22 to 2008-01-14, -1.350 are left; "
         f"{two:.3f} are spent in 2008, {nine:.3f} in all 9 weeks"
     )
+
+
+# --- the budget in force ----------------------------------------------------------------------------------------------
+
+
+def stating(**budget: float) -> Settings:
+    """Settings in which a person wrote these fields of the budget, and no other."""
+    return Settings().with_privacy(**budget)
+
+
+def test_settings_lower_what_is_recorded_field_by_field():
+    recorded = Budget(3.0, 1e-8)
+    assert budget_in_force(None, stating()) == Budget(3.0, 1e-7)
+    assert budget_in_force(recorded, stating()) == recorded
+    assert budget_in_force(recorded, stating(budget_epsilon=1.0)) == Budget(1.0, 1e-8)  # the default delta is larger
+    assert budget_in_force(recorded, stating(budget_delta=1e-9)) == Budget(3.0, 1e-9)
+    assert budget_in_force(recorded, stating(epsilon=0.1)) == recorded
+
+
+def test_settings_do_not_raise_what_is_recorded():
+    recorded = Budget(3.0, 1e-8)
+    for settings_ in (stating(budget_epsilon=3.1), stating(budget_delta=1e-7, budget_epsilon=1.0)):
+        with pytest.raises(BudgetRefused, match="raising a budget is a recorded act"):
+            budget_in_force(recorded, settings_)
+        shown, why = budget_to_show(recorded, settings_)
+        assert shown == recorded
+        assert "raising a budget" in why
+    assert budget_to_show(recorded, stating(budget_epsilon=1.0)) == (Budget(1.0, 1e-8), "")

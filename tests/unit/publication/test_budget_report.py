@@ -42,7 +42,7 @@ def test_before_anything_is_charged():
         "simulated people of embedded: any 52 consecutive weeks and any calendar year may cost epsilon 3 at delta 1e-05"
     )
     assert rest[:-1] == [
-        "  charged so far       0 weeks in 0 releases",
+        "  charged so far       0 releases of 0 weeks",
         "  calendar year 2007   0.000, 3.000 left: 0 weeks",
         "  all weeks together   0.000",
         "to come, from the week of 2007-09-10 on, one release a week at epsilon 0.3, delta 2e-06",
@@ -63,7 +63,7 @@ def test_weeks_and_releases_are_counted_apart():
     charged = rows((0, 1, "embedded"), (0, 2, "embedded"), (1, 1, "embedded"), (20, 1, "embedded"), (20, 1, "lyon"))
     said = lines(charged)
     assert said[1:5] == [
-        "  charged so far       3 weeks in 5 releases",
+        "  charged so far       5 releases of 3 weeks",
         f"  costliest 52 weeks   {cost(5)}, {3 - float(cost(5)):.3f} left: 2007-02-05 to 2008-01-28",
         f"  calendar year 2007   {cost(3)}, {3 - float(cost(3)):.3f} left: 2 weeks",
         f"  all weeks together   {cost(5)}",

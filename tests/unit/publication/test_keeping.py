@@ -8,7 +8,7 @@ import pytest
 from density_assets.privacy.events import Gaussian
 from density_assets.privacy.release import Release
 from density_assets.publication.files import Naming
-from density_assets.publication.keeping import PublishedStays, refuse_to_overwrite, why_not_again
+from density_assets.publication.keeping import PublishedStays, refuse_to_overwrite
 
 HERE = "of four cells"
 RELEASE = Release(
@@ -30,30 +30,34 @@ RELEASE = Release(
 @pytest.fixture
 def published(tmp_path) -> Naming:
     files = Naming(tmp_path, RELEASE.week, RELEASE.revision)
-    charges = [{"measurement": RELEASE.key(door)} for door in RELEASE.doors]
+    charges = [{"door": door, "measurement": RELEASE.key(door)} for door in RELEASE.doors]
     files.file("privacy_statement", "json").write_text(json.dumps({"charges": charges}))
     return files
 
 
 def test_a_week_may_be_made_again_as_what_it_was_published_as(published):
-    assert why_not_again(published, RELEASE, HERE) is None
     refuse_to_overwrite(published, RELEASE, HERE)
 
 
 def test_a_week_that_is_not_published_may_be_made_as_anything(tmp_path):
     files = Naming(tmp_path, RELEASE.week, RELEASE.revision)
-    assert why_not_again(files, replace(RELEASE, geography="of five cells"), "of five cells") is None
+    refuse_to_overwrite(files, replace(RELEASE, geography="of five cells"), "of five cells")
 
 
 def test_a_drawn_week_keeps_its_geography_before_it_is_published_too(tmp_path):
     files = Naming(tmp_path, RELEASE.week, RELEASE.revision)
-    assert "must keep the geography it was drawn under" in why_not_again(files, RELEASE, "of five cells")
+    with pytest.raises(PublishedStays, match="must keep the geography it was drawn under"):
+        refuse_to_overwrite(files, RELEASE, "of five cells")
 
 
 def test_a_published_week_stays_what_it_is_and_the_reason_says_what_to_do(published):
-    other = replace(RELEASE, geography="of five cells")
-    reason = why_not_again(published, other, HERE)
-    assert "revision 1 of the week of 2007-09-10 must keep the geography it was drawn under" in reason
-    assert "declare revision 2 of this week in [revisions], which is charged" in reason
-    with pytest.raises(PublishedStays, match="must keep"):
-        refuse_to_overwrite(published, other, HERE)
+    again = r"declare revision 2 of this week in \[revisions\], which is charged"
+    words = "revision 1 of the week of 2007-09-10 must keep the geography it was drawn under"
+    with pytest.raises(PublishedStays, match=f"{words}.*{again}"):
+        refuse_to_overwrite(published, RELEASE, "of five cells")
+
+
+def test_where_the_geography_is_the_same_other_draws_are_not_blamed_on_it(published):
+    with pytest.raises(PublishedStays, match="must keep the draws it is published with") as refused:
+        refuse_to_overwrite(published, replace(RELEASE, scheme="gpa"), HERE)
+    assert "the geography it was drawn under" not in str(refused.value)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from signed_release import DAY, key, open_book
 
+from density_assets.city import City
 from density_assets.errors import BadInput
 from density_assets.publication.verify import canonical
 from density_assets.settings import AnchorSettings, Settings, load_settings
@@ -25,6 +26,7 @@ from resources.anchors import (
     places,
     signed_head,
 )
+from resources.ledger.book import LedgerError
 
 OPERATOR = key("operator")
 BOOK = open_book(OPERATOR)
@@ -285,3 +287,17 @@ def unsigned_commits(monkeypatch, tmp_path) -> Iterator[None]:
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     monkeypatch.setenv("HOME", str(tmp_path))
     return
+
+
+def test_a_ledger_does_not_open_by_itself_against_an_anchor(tmp_path):
+    """Simulated people: nobody opens the ledger, so nobody would notice that the one before is gone."""
+    settings = Settings(anchor=AnchorSettings(file=str(tmp_path / "anchor.jsonl")))
+    city = City(settings, tmp_path / "home")
+    city.open_ledger(lambda _: None)
+    city.anchor_head()
+    shutil.rmtree(city.home)
+    again = City(settings, tmp_path / "home")
+    with pytest.raises(LedgerError, match="named by the anchor"):
+        again.open_ledger(lambda _: None)
+    assert not again.ledger.accounts().exists
+    assert not list(again.home.glob("keys/*"))  # nor is a key made for it

@@ -7,11 +7,12 @@ from door import EVENT, REQUEST
 from ledgers import ACT, BUDGET, opened_ledger, order
 
 from density_assets.errors import BadInput
-from density_assets.privacy.acts import Act, act_of, needed
+from density_assets.privacy.acts import BY, REASON, Act, act_of, act_under, needed, of_nobody
 from density_assets.privacy.charges import Budget
 from density_assets.privacy.policy import PolicyRefused, parse_policy
 from density_assets.publication.decided import changes, decisions
 from density_assets.publication.verify import signature_holds
+from density_assets.settings import OperatorSettings, Settings, load_settings
 from resources.ledger.deciding import KEY_CHANGE, change_key, set_policy, sign_as_second
 from resources.ledger.witnesses import NOTHING
 from resources.signing import make_key
@@ -156,11 +157,26 @@ def test_a_name_and_a_reason_come_from_the_command_or_the_environment():
     assert act_of(None, None, environment=environment) == Act("ann", "weekly")
     assert act_of("bob", None, environment=environment) == Act("bob", "weekly")
     assert act_of("bob", None, environment={}) is None
-    with pytest.raises(BadInput, match="must say who and why"):
+    with pytest.raises(BadInput, match=r"^a release must say who and why"):
         needed(None, "a release")
-    for wrong in ("", " ", "a\nb", "x" * 300):
+    assert Act("x" * 200, "why").by
+    for wrong in ("", " ", "a\nb", "x" * 201):
         with pytest.raises(BadInput, match="one line of 1 to 200"):
             Act(wrong, "why")
+
+
+def test_without_a_word_the_operator_acts_and_on_people_who_do_not_exist_nobody(monkeypatch, town):
+    for name in (BY, REASON):
+        monkeypatch.delenv(name, raising=False)
+    real, invented = load_settings(town.settings), Settings()
+    operated = real.model_copy(update={"operator": OperatorSettings(name="desk", reason="weekly")})
+    assert act_under(real, None, None) is None
+    assert act_under(invented, None, None) == of_nobody()
+    assert act_under(operated, None, None, "schedule") == Act("desk", "weekly", "schedule")
+    assert act_under(operated, "ann", "a study") == Act("ann", "a study")
+    monkeypatch.setenv(BY, "bob")
+    monkeypatch.setenv(REASON, "a correction")
+    assert act_under(operated, None, None) == Act("bob", "a correction")
 
 
 def test_events_are_what_they_were(ledger):

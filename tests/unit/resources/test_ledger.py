@@ -95,10 +95,10 @@ def test_for_real_people_nothing_is_charged_before_somebody_opened_the_ledger(tm
     ledger = Ledger(tmp_path)
     with pytest.raises(LedgerError, match=r"opened by a person .* does not exist: `density ledger init --by NAME"):
         paid(ledger, charge())
-    open_by_itself(ledger, NOBODY, KEY, Found([], NOTHING))
+    open_by_itself(ledger, NOBODY, lambda: KEY, Found([], NOTHING))
     with pytest.raises(LedgerError, match="opened by a person"):
         paid(ledger, charge())
-    open_for_people(ledger, ACT, KEY, Found([], NOTHING), adopt=False)
+    open_for_people(ledger, ACT, lambda: KEY, Found([], NOTHING), adopt=False)
     paid(ledger, charge())
     assert len(ledger.rows()) == 1
 
@@ -107,15 +107,15 @@ def test_a_ledger_is_opened_once_and_has_an_identity_of_its_own(tmp_path):
     one, other = opened_ledger(tmp_path / "one"), opened_ledger(tmp_path / "other")
     assert one.accounts().identity != other.accounts().identity
     with pytest.raises(BadInput, match="opened once"):
-        open_for_people(one, ACT, KEY, Found([], NOTHING), adopt=False)
+        open_for_people(one, ACT, lambda: KEY, Found([], NOTHING), adopt=False)
 
 
 def test_for_simulated_people_it_opens_by_itself_and_for_nobody_else(tmp_path):
     ledger = Ledger(tmp_path)
-    assert not open_by_itself(ledger, "subscribers", KEY, Found([], NOTHING))
+    assert not open_by_itself(ledger, "subscribers", lambda: KEY, Found([], NOTHING))
     assert not ledger.accounts().exists
-    assert open_by_itself(ledger, NOBODY, KEY, Found([], NOTHING))
-    assert not open_by_itself(ledger, NOBODY, KEY, Found([], NOTHING))
+    assert open_by_itself(ledger, NOBODY, lambda: KEY, Found([], NOTHING))
+    assert not open_by_itself(ledger, NOBODY, lambda: KEY, Found([], NOTHING))
     paid(ledger, charge(population=NOBODY))
 
 
@@ -127,10 +127,20 @@ def test_a_new_ledger_beside_anything_that_was_released_is_refused(tmp_path):
         Witnesses(ledgers=(Named("a" * 32, "a statement"),)),
     ):
         with pytest.raises(LedgerError, match=r"lacks 1 .* named by a .* restore a newer backup"):
-            open_by_itself(Ledger(tmp_path), NOBODY, KEY, Found([], witnesses))
+            open_by_itself(Ledger(tmp_path), NOBODY, lambda: KEY, Found([], witnesses))
         with pytest.raises(LedgerError, match="lacks 1"):
-            open_for_people(Ledger(tmp_path), ACT, KEY, Found([], witnesses), adopt=True)
+            open_for_people(Ledger(tmp_path), ACT, lambda: KEY, Found([], witnesses), adopt=True)
     assert not Ledger(tmp_path).accounts().exists
+
+
+def test_a_released_table_bears_witness_that_its_release_was_drawn_not_that_it_was_charged(ledger):
+    """Else a ledger that is cut before the draw was begun would pay for another one."""
+    made, table = charge(), Witnesses(releases=(Named("a" * 16, "a table"),))
+    ledger.reserve([made], order(release={"name": "a" * 16}), NOTHING)
+    with pytest.raises(LedgerError, match="named by a table"):
+        ledger.accounts(table)
+    ledger.begin_draw(made.measurement, made.events)
+    assert ledger.accounts(table).releases == {"a" * 16}
 
 
 def test_a_copy_is_refused_until_somebody_says_that_it_was_moved(ledger, tmp_path):
@@ -274,7 +284,7 @@ def test_the_budget_is_what_was_recorded_whatever_settings_say(ledger):
         ledger.reserve([charge("2007-09-17")], order(wide, stated=True), NOTHING)
     ledger.give_budget("subscribers", wide, Act("ann", "a study of traffic"), NOTHING)
     paid(ledger, charge("2007-09-17"), budget=tight)
-    given = [(entry.body["epsilon"], entry.body["by"]) for entry in ledger.accounts().budgets("subscribers")]
+    given = [(entry.body["epsilon"], entry.body["by"]) for entry in ledger.accounts().all_of("budget")]
     assert given == [(0.25, "tester"), (8.0, "ann")]
     with pytest.raises(BudgetRefused, match=r"0\.31 at delta"):  # settings may ask for less
         ledger.reserve([charge("2007-09-24")], order(Budget(0.31, 1e-5), stated=True), NOTHING)

@@ -32,7 +32,7 @@ TOML_VALUES = [
 ]  # fmt: skip
 
 
-def mutated_bytes(content: bytes, rng: random.Random) -> bytes:
+def spoiled_bytes(content: bytes, rng: random.Random) -> bytes:
     """Some bytes replaced, left out or put in, or the end cut off."""
     data, at = bytearray(content), rng.randrange(len(content))
     kind = rng.choice(["replace", "replace", "cut", "remove", "insert"])
@@ -48,7 +48,7 @@ def mutated_bytes(content: bytes, rng: random.Random) -> bytes:
     return bytes(data)
 
 
-def mutated_lines(content: bytes, rng: random.Random, separator: str = ",") -> bytes:
+def spoiled_lines(content: bytes, rng: random.Random, separator: str = ",") -> bytes:
     """Some fields replaced, added or left out, some lines doubled."""
     rows = [line.split(separator) for line in content.decode().split("\n")]
     for _ in range(rng.choice([1, 1, 2, 4])):
@@ -65,7 +65,7 @@ def mutated_lines(content: bytes, rng: random.Random, separator: str = ",") -> b
     return "\n".join(map(separator.join, rows)).encode()
 
 
-def mutated_json(content: bytes, rng: random.Random) -> bytes:
+def spoiled_json(content: bytes, rng: random.Random) -> bytes:
     """Some values anywhere replaced, left out or doubled."""
     document = {"all": json.loads(content)}
     for _ in range(rng.choice([1, 1, 2, 3])):
@@ -88,7 +88,7 @@ def _places(value: Any) -> Iterable[tuple[Any, Any]]:
         yield from _places(inner)
 
 
-def mutated_toml(content: str, rng: random.Random) -> bytes:
+def spoiled_toml(content: str, rng: random.Random) -> bytes:
     """Some values replaced, lines left out, doubled or put in; or some bytes of it."""
     lines = content.split("\n")
     for _ in range(rng.choice([1, 1, 1, 2, 3])):
@@ -107,7 +107,7 @@ def mutated_toml(content: str, rng: random.Random) -> bytes:
         elif kind == "key":
             lines.insert(at, ".".join("a" * rng.choice([2, 200])) + " = 1")
         else:
-            return mutated_bytes("\n".join(lines).encode(), rng)
+            return spoiled_bytes("\n".join(lines).encode(), rng)
     return "\n".join(lines).encode()
 
 
