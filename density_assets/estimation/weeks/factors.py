@@ -22,7 +22,6 @@ CLEARER = 1.0  # of log-likelihood: by so much more variance must explain better
 CLIP = 4.0  # standard deviations of noise: towers beyond do not speak for the city
 STEPS = 6
 MOST_SHARE = 4.0  # times its size: what one tower may say of one hour
-WEIGHTS_BIAS = 0.02  # of an hour's visits: what weights may add or take, as on the cities constants come from
 LEAST_POWER = 0.5  # of the profile's square: what is left of it once its own noise is taken off
 
 
