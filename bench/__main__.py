@@ -74,6 +74,7 @@ def _size(home: Path, users: int) -> tuple[int, float]:
     row("**visits → truncated (written) → tower series**", pipeline)
     row("truncated visits alone", cost(steps.materialise, home, users, "truncated_visits"))
     row("tower series alone (original, truncated, weighted)", cost(steps.materialise, home, users, "tower_series"))
+    row("tower totals", cost(steps.materialise, home, users, "tower_totals"))
     row("one-visit histogram", cost(steps.materialise, home, users, "one_visit_histogram"))
     row("clamped total", cost(steps.materialise, home, users, "visit_total"))
     return rows, pipeline.seconds

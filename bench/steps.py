@@ -27,6 +27,7 @@ PARAMETERS = {
     "visits_per_user": 30,
     "visits_clamp": 732,
     "weight_l": 1,
+    "tower_l": 400,
     "site_salt": 1,
     "hour_salt": 2,
     "visit_salt": 3,

@@ -28,7 +28,7 @@ from density_assets.publication.files import Naming
 from density_assets.publication.manifest import fingerprint
 from density_assets.publication.software import software
 from density_assets.publication.verification import read_statement
-from density_assets.schemes import EARLIER, SCHEMES
+from density_assets.schemes import scheme_of
 from density_assets.schemes.scheme import Plan, Scheme
 from density_assets.settings import Settings, load_settings
 from resources.anchors import Place, TimeStamps, anchor, heads, places, signed_head
@@ -86,15 +86,7 @@ class City:
     @cached_property
     def scheme(self) -> Scheme:
         """How its noise is shaped."""
-        scheme = SCHEMES[self.settings.scheme.name]
-        if self.version in (None, scheme.version):
-            return scheme
-        if (scheme.name, self.version) not in EARLIER:
-            raise BadInput(
-                f"a week that was drawn by version {self.version} of {scheme.name} must be made again by it, which "
-                "this software does not have: use the one that drew it, or a newer one"
-            )
-        return EARLIER[scheme.name, self.version]
+        return scheme_of(self.settings.scheme.name, self.version)
 
     @cached_property
     def plan(self) -> Plan:

@@ -157,6 +157,8 @@ class SchemeSettings(_Table):
     improved: Flag = True
     split: Share | None = None
     weight_l: Cap = 20
+    tower_l: Cap = 400
+    tower_share: Share = 0.05
     change: AboveZero = 0.25
     releases: Annotated[Cap, Field(ge=2)] = 28
     comparing_share: Share = 0.05

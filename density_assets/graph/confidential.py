@@ -100,6 +100,7 @@ def _model_asset(name: str) -> Blueprint:
 
 truncated_visits = _model_asset("truncated_visits")
 tower_series = _model_asset("tower_series")
+tower_totals = _model_asset("tower_totals")
 one_visit_histogram = _model_asset("one_visit_histogram")
 visit_total = _model_asset("visit_total")
 

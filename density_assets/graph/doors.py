@@ -32,6 +32,7 @@ COUNTED = {  # the column that a door adds noise to, by table
     "tower_series": "weighted",
     "iris_series": "truncated",
     "cover_series": "truncated",
+    "tower_totals": "weighted",
     "one_visit_histogram": "users",
     "visit_total": "visits",
 }
@@ -49,7 +50,7 @@ def _counted(city: City, door: str) -> tuple[str, ...]:
 
 def _lists(scheme: Scheme, reads: tuple[str, ...]) -> tuple[str, ...]:
     """The public lists that give counts their order."""
-    towers = ("towers",) if "one_visit_histogram" in reads else ()
+    towers = ("towers",) if {"one_visit_histogram", "tower_totals"} & set(reads) else ()
     places = (PLACES[scheme.places],) if WHERE[scheme.places] in reads else ()
     return tuple(dict.fromkeys((*towers, *places)))
 
@@ -144,13 +145,14 @@ def _counts(read: Reader, scheme: Scheme, reads: tuple[str, ...]) -> Counts:
     where = WHERE[scheme.places]
     return Counts(
         series=_place_series(read, scheme.places) if where in reads else None,
-        sampled=_sampled(read) if "one_visit_histogram" in reads else None,
+        sampled=_by_tower(read, "one_visit_histogram") if "one_visit_histogram" in reads else None,
         visit_total=read("visit_total")["visits"].item() if "visit_total" in reads else None,
+        tower_totals=_by_tower(read, "tower_totals") if "tower_totals" in reads else None,
     )
 
 
-def _sampled(read: Reader) -> NDArray[np.int64]:
-    return series.vector(read("one_visit_histogram"), read("towers")["tower_id"], "users")
+def _by_tower(read: Reader, table: str) -> NDArray[np.int64]:
+    return series.vector(read(table), read("towers")["tower_id"], COUNTED[table])
 
 
 def _place_series(read: Reader, places: Kind) -> NDArray[Any]:

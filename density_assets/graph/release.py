@@ -42,7 +42,7 @@ from density_assets.publication.pages.page import ReportData, report_html
 from density_assets.publication.pictures.maps import value_map
 from density_assets.publication.pictures.rhythm import week_rhythm
 from density_assets.publication.statement import Facts, as_markdown, statement
-from density_assets.schemes import SCHEMES
+from density_assets.schemes import scheme_of
 from density_assets.schemes.drawn_tables import series_from, totals_from
 from density_assets.schemes.scheme import TOTALS
 from resources.tables.files import parquet_bytes, write_durably
@@ -81,7 +81,7 @@ def clusters(step: Step) -> Made:
     Found from noisy totals and public geometry only (Acs & Castelluccia 2014, Alg. 3). A scheme that does not cluster
     leaves every place alone, and nothing reads this table.
     """
-    scheme = SCHEMES[step.release.scheme]
+    scheme = scheme_of(step.release.scheme, step.release.version)
     if scheme.clustered:
         drawn = totals_from(step.read("noisy_totals"))
         labels = scheme.clusters(step.release.doors, drawn, places_from(step.read, scheme.places))
@@ -113,7 +113,7 @@ def _smoothed_deps(city: City) -> tuple[str, ...]:
 @asset(Zone.RELEASE, _smoothed_columns, deps=_smoothed_deps)
 def smoothed_series(step: Step, noisy_totals: pl.DataFrame, noisy_series: pl.DataFrame) -> Made:
     """What the noisy numbers say of each cell: denoised, non-negative, scaled to the noisy totals, mapped to cells."""
-    scheme = SCHEMES[step.release.scheme]
+    scheme = scheme_of(step.release.scheme, step.release.version)
     places, labels = places_from(step.read, scheme.places), cluster_labels(scheme, step.read)
     totals, drawn = totals_from(noisy_totals), series_from(noisy_series)
     estimate = scheme.estimate(step.settings, step.release.doors, totals, labels, drawn, places)

@@ -1,8 +1,9 @@
 """How much one user's whole week can change each query: the bounds all noise is calibrated to.
 
 Neighbours differ by one subscriber identifier. The bounds hold for the SQL in `dbt_like_sql/`, whatever the data:
-truncation keeps at most one visit per hour and l per user, weights are integers with n·w² ≤ weight_l·2^32, totals are
-clamped. Tests check them on neighbouring pairs through that same SQL.
+truncation keeps at most one visit per hour and l per user, weights are integers with n·w² ≤ weight_l·2^32 (of totals of
+towers: w²·Σb² ≤ tower_l·2^32), totals of the city are clamped. Tests check them on neighbouring pairs through that same
+SQL.
 """
 
 import math
@@ -24,6 +25,11 @@ def truncated_l2(visits_per_user: int) -> float:
 def weighted_l2(weight_l: int) -> float:
     """In units of 2^-16: sqrt(n · w²) ≤ sqrt(weight_l · 2^32), exact in integers."""
     return math.sqrt(weight_l) * WEIGHT_UNIT
+
+
+def tower_totals_l2(tower_l: int) -> float:
+    """In units of 2^-16, for b visits at a tower: sqrt(w² · Σb²) ≤ sqrt(tower_l · 2^32), exact in integers."""
+    return math.sqrt(tower_l) * WEIGHT_UNIT
 
 
 def one_visit() -> float:

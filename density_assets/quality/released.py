@@ -9,6 +9,8 @@ import polars as pl
 from density_assets.calendar import HOURS
 from density_assets.damage import POLARS_DAMAGE
 
+CERTAIN = 3.0  # standard errors by which a number of visits must stand above zero: below, a third of it may be noise
+
 
 def faults_of_counts(table: pl.DataFrame, cells: pl.Series) -> Iterator[str]:
     """What is wrong with a table of released counts; nothing if it is sound.
@@ -23,6 +25,20 @@ def faults_of_counts(table: pl.DataFrame, cells: pl.Series) -> Iterator[str]:
     found = table.filter(pl.col("hour").is_in(range(HOURS)) & pl.col("cell_id").is_in(cells.implode()))
     if len(table) != expected or found.select("cell_id", "hour").n_unique() != expected:
         yield f"there must be one row for each of {cells.len()} cells and {HOURS} hours, got {len(table)} rows"
+
+
+def doubts_about_visits(visits: int, noise: float, error_of_total: float) -> Iterator[str]:
+    """Why the visits of a week may be noise; nothing if they stand out.
+
+    noise: standard errors of all counts, added up. error_of_total: of the measured number of visits, 0 without one.
+    """
+    if visits <= noise:
+        yield "the visits of the week cannot be told from noise: count more people, longer, or in larger cells"
+    if visits <= CERTAIN * error_of_total:
+        yield (
+            f"the week has {visits:,} visits give or take {error_of_total:,.0f}, and every count is off by as much in "
+            "proportion: count more people, or raise scheme.split or privacy.epsilon for weeks to come"
+        )
 
 
 def disagreements(parquet: Path, csv: Path, geojson: Path) -> Iterator[str]:

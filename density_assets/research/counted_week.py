@@ -21,6 +21,7 @@ class CountedWeek:
     truncated: NDArray[np.float64]
     weighted: NDArray[np.int64]
     sampled: NDArray[np.int64]
+    tower_totals: NDArray[np.int64]
     visit_total: int
 
     def counts(self, scheme: Scheme) -> Counts:
@@ -28,7 +29,7 @@ class CountedWeek:
         here: NDArray[Any] = self.weighted
         if scheme.places != "towers":
             here = self.places.from_towers(scheme.places) @ self.truncated
-        return Counts(series=here, sampled=self.sampled, visit_total=self.visit_total)
+        return Counts(series=here, sampled=self.sampled, visit_total=self.visit_total, tower_totals=self.tower_totals)
 
 
 def read_counted(store: Store, week: date, places: Places) -> CountedWeek:
@@ -39,5 +40,6 @@ def read_counted(store: Store, week: date, places: Places) -> CountedWeek:
         truncated=series.matrix(table, towers, "truncated").astype(np.float64),
         weighted=series.matrix(table, towers, "weighted"),
         sampled=series.vector(store.read_week("one_visit_histogram", week), towers, "users"),
+        tower_totals=series.vector(store.read_week("tower_totals", week), towers, "weighted"),
         visit_total=store.read_week("visit_total", week)["visits"].item(),
     )

@@ -18,6 +18,10 @@ from density_assets.research.moving.recovery import RECOVERY
 from density_assets.research.moving.recovery_test import RECOVERY_TEST
 from density_assets.research.promise.epsilon_test import EPSILON_TEST
 from density_assets.research.study import Study
+from density_assets.research.weeks.changes_study import CHANGES_STUDY
+from density_assets.research.weeks.sizes_study import SIZES_STUDY
+from density_assets.research.weeks.sums_study import SUMS_STUDY
+from density_assets.research.weeks.weeks_study import WEEKS_STUDY
 
 STUDIES: dict[str, Study[Any]] = {
     study.name: study
@@ -30,6 +34,10 @@ STUDIES: dict[str, Study[Any]] = {
         HOURS_STUDY,
         CELLS_STUDY,
         CHAPTER_STUDY,
+        WEEKS_STUDY,
+        CHANGES_STUDY,
+        SUMS_STUDY,
+        SIZES_STUDY,
         MOVING_CHARACTERISTICS,
         RECOVERY,
         HYBRID_THRESHOLD,

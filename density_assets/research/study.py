@@ -100,6 +100,7 @@ class Study(Generic[Inputs]):
     tables: the assets a weekly study reads.
     chooses: settings that a weekly study does not take from the city.
     version: changes when the numbers a repetition yields change; kept repetitions of other versions are left aside.
+    made_from: what else its repetitions are made from; kept ones belong to it.
     kind: a study asks how good a release is, an attack test whether the promise is kept.
     """
 
@@ -117,6 +118,7 @@ class Study(Generic[Inputs]):
     tables: tuple[str, ...] = ()
     chooses: frozenset[str] = frozenset()
     kind: Literal["study", "attack_test"] = "study"
+    made_from: Callable[[Source], Row] = lambda _: {}
 
     @property
     def asset_name(self) -> str:
@@ -144,7 +146,7 @@ class Study(Generic[Inputs]):
             made_from |= {"week": str(source.week), "tables": {name: source.fingerprint(name) for name in self.tables}}
             made_from |= {"privacy": settings.privacy.model_dump(exclude=BUDGET | self.chooses)}
             made_from |= {"scheme": settings.scheme.model_dump(exclude=set(self.chooses))}
-        return hashed(made_from)
+        return hashed(made_from | self.made_from(source))
 
 
 def conduct(study: Study[Any], source: Source, repetitions: int, report: Report) -> Outcome:

@@ -1,8 +1,9 @@
 """Schemes of release: one line each."""
 
+from density_assets.errors import BadInput
 from density_assets.schemes.additive import Additive
 from density_assets.schemes.fourier import Fourier
-from density_assets.schemes.lowrank import LowRank
+from density_assets.schemes.lowrank import LowRank, LowRankWithoutTowers
 from density_assets.schemes.moving.schemes import Direct, DynamicHybrid, StaticHybrid, Threshold
 from density_assets.schemes.scheme import Scheme
 
@@ -23,4 +24,18 @@ SCHEMES: dict[str, Scheme] = {
     )
 }
 
-EARLIER: dict[tuple[str, int], Scheme] = {}  # by name and version: what weeks that are drawn were drawn by
+# By name and version: what weeks that are drawn were drawn by.
+EARLIER: dict[tuple[str, int], Scheme] = {(scheme.name, scheme.version): scheme for scheme in (LowRankWithoutTowers(),)}
+
+
+def scheme_of(name: str, version: int | None = None) -> Scheme:
+    """A scheme as of one version; without one, today's. A drawn week is estimated by what has drawn it."""
+    scheme = SCHEMES[name]
+    if version in (None, scheme.version):
+        return scheme
+    if (name, version) not in EARLIER:
+        raise BadInput(
+            f"a week that was drawn by version {version} of {name} must be made again by it, which this software does "
+            "not have: use the one that drew it, or a newer one"
+        )
+    return EARLIER[name, version]

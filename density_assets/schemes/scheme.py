@@ -34,11 +34,13 @@ class Counts:
 
     series: per place and hour, truncated (or weighted integers, for towers).
     sampled: one visit per user, per tower. visit_total: number of visits, each user's clamped.
+    tower_totals: visits of the week per tower, weighted integers.
     """
 
     series: NDArray[Any] | None = None
     sampled: NDArray[np.int64] | None = None
     visit_total: int | None = None
+    tower_totals: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         for name, counts in vars(self).items():

@@ -25,6 +25,7 @@ def model_parameters(settings: Settings, store: Store, week: date, sample: int =
         "visits_per_user": settings.privacy.visits_per_user,
         "visits_clamp": settings.privacy.visits_clamp,
         "weight_l": settings.scheme.weight_l,
+        "tower_l": settings.scheme.tower_l,
         **salts,
     }
 

@@ -23,10 +23,12 @@ RELEVANT = {
     "visits": SOURCE,
     "truncated_visits": (*SOURCE, "visits_per_user"),
     "tower_series": (*SOURCE, "visits_per_user", "weight_l"),
+    "tower_totals": (*SOURCE, "tower_l"),
     "one_visit_histogram": SOURCE,
     "visit_total": (*SOURCE, "visits_clamp"),
     "iris_series": MAPPED,
     "cover_series": MAPPED,
+    "evaluation_metrics": (*MAPPED, "visits_clamp", "weight_l"),
 }
 
 Stamp = dict[str, Any]
@@ -43,6 +45,7 @@ def stamp_values(settings: Settings) -> Stamp:
         "visits_per_user": settings.privacy.visits_per_user,
         "visits_clamp": settings.privacy.visits_clamp,
         "weight_l": settings.scheme.weight_l,
+        "tower_l": settings.scheme.tower_l,
     }
 
 

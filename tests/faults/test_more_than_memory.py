@@ -23,6 +23,7 @@ PARAMETERS = {
     "visits_per_user": KEPT,
     "visits_clamp": 732,
     "weight_l": 10,
+    "tower_l": 400,
     "site_salt": 1,
     "hour_salt": 2,
     "visit_salt": 3,
@@ -56,7 +57,7 @@ def test_a_file_ten_times_the_memory_becomes_series_with_nothing_lost(tmp_path, 
     values = pq.read_metadata(records).num_rows * (len("subscriber-") + 128 + 8 + 1)  # bytes, without any overhead
     assert values > 10 * 32e6
     store, engine = written(tmp_path, records, "32MB")
-    for name in ("truncated_visits", "tower_series", "one_visit_histogram"):
+    for name in ("truncated_visits", "tower_series", "tower_totals", "one_visit_histogram"):
         engine.materialise(name, WEEK, PARAMETERS, lambda _: None)
 
     visits = store.read_week("visits", WEEK)
@@ -66,6 +67,7 @@ def test_a_file_ten_times_the_memory_becomes_series_with_nothing_lost(tmp_path, 
     assert series["original"].to_list() == [USERS] * HOURS + [0] * (168 - HOURS)
     assert series["truncated"].sum() == USERS * KEPT
     assert series["weighted"].sum() == USERS * HOURS * math.isqrt(10 * 2**32 // HOURS)
+    assert store.read_week("tower_totals", WEEK)["weighted"].to_list() == [USERS * HOURS * 2**15]  # a half: 20 of 40
     assert store.read_week("one_visit_histogram", WEEK)["users"].to_list() == [USERS]
     assert not list((store.confidential / "staging").iterdir())
     assert not list((store.confidential / "spill").rglob("*.tmp"))

@@ -47,6 +47,8 @@ calibration = "sound"
 improved = true
 split = 0.5
 weight_l = 20
+tower_l = 400
+tower_share = 0.05
 change = 0.25
 releases = 28
 
@@ -73,10 +75,11 @@ def use(settings: Settings, store: Store) -> None:
     refuse_kept(named_files(settings), store.folder.parent)
     stamp_values(settings)
     with SqlEngine(store, settings.engine).connect() as connection:
-        connection.execute("select $l, $c, $w", {
+        connection.execute("select $l, $c, $w, $t", {
             "l": settings.privacy.visits_per_user,
             "c": settings.privacy.visits_clamp,
             "w": settings.scheme.weight_l * 2**32,
+            "t": settings.scheme.tower_l * 2**32,
         })  # fmt: skip
     files_are_looked_for(settings)
 

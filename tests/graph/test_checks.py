@@ -21,13 +21,14 @@ from density_assets.settings import Settings
 from resources.ledger.ledger import Ledger
 
 PUBLIC = ("cells", "antennas", "towers", "tower_cells", "overlaps", "cover_graph")
-COUNTED = ("visits", "truncated_visits", "tower_series", "visit_total", "one_visit_histogram")
+COUNTED = ("visits", "truncated_visits", "tower_series", "tower_totals", "visit_total", "one_visit_histogram")
 MAPPED = ("iris_series", "cover_series")
 DOORS = ("noisy_totals", "noisy_series")
 FILES = ("published_counts", "privacy_statement", "density_report")
 FAULTS = {
     "cap_is_kept",
     "every_visit_is_counted_once",
+    "tower_totals_keep_their_norm",
     "clamp_is_kept",
     "one_visit_per_user",
     "cells_keep_mass",
@@ -59,7 +60,7 @@ def test_every_check_runs_with_the_week_and_tells_its_story(whole_week):
     specs = [spec for check in build(opened(town.settings, home)).asset_checks for spec in check.check_specs]
     # The first week of a city has none before it to be compared with.
     assert set(verdicts(result)) == {spec.name for spec in specs} - ATTACK_TESTS - {"like_the_week_before"}
-    assert len(verdicts(result)) == 17
+    assert len(verdicts(result)) == 18
     assert all(len(spec.description) > 30 for spec in specs)
     assert {spec.name for spec in specs if not spec.blocking} == {
         "week_is_complete",
@@ -107,6 +108,7 @@ def visited(tmp_path_factory):
         ("truncated_visits", "where place <= $visits_per_user", "where place <= 99", "cap_is_kept", "tower_series"),
         ("tower_series", "// count(*)", "// 1", COUNTS, "noisy_series"),
         ("tower_series", "0 as original, truncated,", "0 as original, 2 * truncated,", COUNTS, "noisy_series"),
+        ("tower_totals", "sum(visits * visits)", "sum(visits)", "tower_totals_keep_their_norm", "noisy_totals"),
         ("visit_total", "least(count(*), $visits_clamp)", CUT, "clamp_is_kept", "noisy_totals"),
         ("one_visit_histogram", "group by user_id", "group by user_id, y % 2", "one_visit_per_user", None),
     ],
@@ -128,7 +130,7 @@ def test_a_planted_fault_is_caught_and_stops_what_reads_it(
 def test_a_faulty_table_is_refused_by_hand_too_until_it_is_made_again(monkeypatch, visited, tmp_path):
     town, home = visited[0], copytree(visited[1], tmp_path / "home")
     planted(monkeypatch, "tower_series", "// count(*)", "// 1")
-    some(town, home, "truncated_visits", "tower_series", "visit_total")
+    some(town, home, "truncated_visits", "tower_series", "tower_totals", "visit_total")
     monkeypatch.undo()
     (message,) = failures(some(town, home, "noisy_series"))
     assert "tower_series of the week of 2007-09-10 must have passed its checks" in message
@@ -152,7 +154,7 @@ def test_what_records_say_is_told_to_the_confidential_zone_and_changes_nothing_e
     shown, told = [], []
     for lines in (every_day, every_day[:3] + every_day[4:]):
         town.write_visits("".join(lines))
-        result = some(town, home, "visits", "truncated_visits", "tower_series", "visit_total", *DOORS)
+        result = some(town, home, *COUNTED, *DOORS)
         assert result.success
         shown.append([(c.check_name, c.passed, c.description, c.metadata) for c in verdicts(result).values()])
         told.append(
@@ -201,10 +203,15 @@ def test_a_silent_hour_of_the_release_stops_its_statement_until_a_person_has_loo
     assert ran(some(town, home, *FILES)) == set(FILES)
 
 
-@pytest.mark.parametrize(("visits", "passed"), [(0.0, False), (0.9, False), (2.0, True)])
-def test_visits_that_noise_may_have_made_are_a_warning(tampered, visits, passed):
+@pytest.mark.parametrize(
+    ("visits", "of_total", "passed"),
+    [(0.0, 1.0, False), (0.9, 1.0, False), (2.0, 1.0, True), (2.0, 4 * 168 / 2, True), (2.0, 4 * 168, False)],
+    ids=["none", "below noise", "above", "four times the error of the total", "twice it"],
+)
+def test_visits_that_noise_may_have_made_are_a_warning(tampered, visits, of_total, passed):
     town, home, tamper = tampered
     tamper("smoothed_series", visits=pl.lit(visits), standard_error=pl.lit(1.0))
+    tamper("noisy_totals", standard_error=pl.when(query="visits").then(of_total).otherwise(1e9))
     result = some(town, home, "density", "published_counts", "privacy_statement")
     found = verdicts(result)["visits_exceed_noise"]
     assert (found.passed, found.severity) == (passed, dg.AssetCheckSeverity.WARN)

@@ -57,7 +57,9 @@ def test_released_counts_and_errors_go_back_through_a_door_to_visits(scheme):
         for it in tables[columns].values()
         for asset, _ in it.columns
     }
-    assert direct.isdisjoint({"visits", "truncated_visits", "tower_series", "iris_series", "cover_series"})
+    assert direct.isdisjoint(
+        {"visits", "truncated_visits", "tower_series", "tower_totals", "iris_series", "cover_series"}
+    )
 
 
 def test_a_scheme_that_does_not_look_at_the_cover_has_none_upstream():
@@ -65,6 +67,12 @@ def test_a_scheme_that_does_not_look_at_the_cover_has_none_upstream():
     assert found.isdisjoint({"cover_graph", "cover_series", "clusters", "iris_series"})
     found = {asset for asset, _ in ancestors(columns_under("efpag"), "density", "count")}
     assert {"cover_graph", "cover_series", "clusters"} <= found
+
+
+def test_released_counts_of_lowrank_go_back_to_the_totals_of_towers():
+    for column in ("count", "standard_error"):
+        found = ancestors(columns_under("lowrank"), "density", column)
+        assert {("tower_totals", "weighted"), ("visit_total", "visits"), ("tower_series", "weighted")} <= found
 
 
 def test_the_database_waits_for_everything_it_holds():

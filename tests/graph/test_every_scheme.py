@@ -21,7 +21,7 @@ ALWAYS = GEOMETRY | COUNTED | {"noisy_totals", "noisy_series", "smoothed_series"
 COVER = {"cover_graph", "cover_series"}
 SAMPLED = {"one_visit_histogram", "visit_total"}
 MADE_OF = {
-    "lowrank": {"visit_total"},
+    "lowrank": {"visit_total", "tower_totals"},
     "gpa": {"iris_series"},
     "efpag_iris": {"iris_series", "clusters"},
     **dict.fromkeys(("lpa", "direct", "threshold", "static_hybrid", "dynamic_hybrid"), COVER),

@@ -12,7 +12,7 @@ from resources.ledger.ledger import Ledger
 
 PUBLIC = ("cells", "antennas", "towers", "tower_cells", "overlaps", "cover_graph")
 RELEASE = (
-    *("visits", "truncated_visits", "tower_series", "visit_total"),
+    *("visits", "truncated_visits", "tower_series", "tower_totals", "visit_total"),
     *("noisy_totals", "clusters", "noisy_series", "smoothed_series", "density"),
     *("published_counts", "privacy_statement", "density_report", "signed_release", "release_database"),
 )

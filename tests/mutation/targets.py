@@ -9,7 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 PRIVACY, SCHEMES, MOVING = "density_assets/privacy", "density_assets/schemes", "density_assets/schemes/moving"
-ESTIMATION = ("estimate", "_standard_error", "place_totals", "deviation", "mapped_error", "CONSISTENCY_SEED")
+ESTIMATION = (
+    *("estimate", "_standard_error", "place_totals", "deviation", "mapped_error", "CONSISTENCY_SEED"),
+    *("_denoised", "_scale", "WEIGHS_MOST"),
+)
 PUBLISHED = ("published", "_published", "published_utility", "published_sensitivity", "published_plan")
 
 UNIT = "tests/unit/privacy"
@@ -90,8 +93,8 @@ TARGETS = [
     *_of(SCHEMES, "drawn_tables", ("tests/unit/schemes/test_drawn_tables.py",)),
     *_of(MOVING, "perturbation schemes stream walk windows zcdp_budget", OF_MOVING, (*ESTIMATION, *PUBLISHED)),
     *_models("events visits", "tests/unit/resources/test_ingest.py", *OF_SQL[1:]),
-    *_models("truncated_visits tower_series one_visit_histogram visit_total", *OF_SQL),
-    *_models("kept_per_user visits_per_user", "tests/unit/resources/test_engine.py"),
+    *_models("truncated_visits tower_series tower_totals one_visit_histogram visit_total", *OF_SQL),
+    *_models("kept_per_user visits_per_user squares_per_user", "tests/unit/resources/test_engine.py"),
     *_of("resources", "measurements", (*OF_LEDGER, "tests/privacy/test_drawn_once.py")),
     *_of("resources/ledger", "ledger opening sqlite deciding", OF_DECISIONS),
     *_of("resources/ledger", "witnesses", (*OF_LEDGER, "tests/privacy/test_second_draw.py")),

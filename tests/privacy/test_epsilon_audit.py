@@ -8,7 +8,14 @@ import pytest
 from planting import planted
 
 from density_assets.privacy.noise import SimulatedNoise
-from density_assets.privacy.sensitivity import clamped_total, one_visit, truncated_l1, truncated_l2, weighted_l2
+from density_assets.privacy.sensitivity import (
+    clamped_total,
+    one_visit,
+    tower_totals_l2,
+    truncated_l1,
+    truncated_l2,
+    weighted_l2,
+)
 from density_assets.research.promise.epsilon_test import (
     ALPHA,
     EPSILON_TEST,
@@ -28,6 +35,7 @@ from density_assets.schemes.scheme import SERIES, TOTALS
 from density_assets.settings import Settings
 
 EPSILON = 4.0
+QUERIES = ("truncated", "weighted", "sampled", "tower_totals")
 FEW = 3_000  # runs: enough for the bugs planted here
 ONE = {"concentrated": CANARIES["concentrated"]}
 
@@ -87,14 +95,17 @@ def test_the_canaries_reach_every_bound(tmp_path):
     """A canary that changed less than the noise is made for would let bugs pass."""
     weeks = town(tmp_path, CANARIES)
     change = {
-        name: [getattr(week, query) - getattr(weeks.absent, query) for query in ("truncated", "weighted", "sampled")]
+        name: [getattr(week, query) - getattr(weeks.absent, query) for query in QUERIES]
         for name, week in weeks.present.items()
     }
-    for truncated, weighted, sampled in change.values():
+    for truncated, weighted, sampled, _ in change.values():
         assert np.abs(truncated).sum() == pytest.approx(truncated_l1(VISITS_PER_USER), rel=1e-5)
         assert np.sqrt((truncated**2).sum()) == pytest.approx(truncated_l2(VISITS_PER_USER), rel=1e-5)
         assert np.sqrt((weighted.astype(float) ** 2).sum()) == pytest.approx(weighted_l2(20), rel=1e-4)
         assert np.abs(sampled).sum() == one_visit()
+    for canary in ("concentrated", "over the cap", "sparsest cell"):
+        norm = np.linalg.norm(change[canary][3].astype(float))
+        assert (1 - 1 / 1_950) * tower_totals_l2(400) < norm <= tower_totals_l2(400)  # the smallest weight, cut to 1950
     assert weeks.present["over the cap"].visit_total - weeks.absent.visit_total == clamped_total(732)
     assert np.count_nonzero(change["concentrated"][0].sum(axis=1)) == 1
     assert np.count_nonzero(change["spread"][0].sum(axis=1)) == 15
@@ -149,6 +160,12 @@ def test_a_cap_that_is_not_enforced_exceeds_the_claim(monkeypatch, tmp_path):
 def test_weights_that_ignore_activity_exceed_the_claim(monkeypatch, tmp_path):
     planted(monkeypatch, "tower_series", "// count(*)", "// 1")
     assert audit(town(tmp_path), "lowrank")["gaussian_bound"] > EPSILON
+
+
+def test_totals_of_towers_that_ignore_activity_exceed_the_claim(monkeypatch, tmp_path):
+    """Fifty times each visit: 168 at one tower, where 20 are allowed, are too few to show, so little is spent."""
+    planted(monkeypatch, "tower_totals", "weight * visits as", "65536 * 50 * visits + 0 * weight as")
+    assert audit(town(tmp_path), "lowrank")["bound"] > EPSILON
 
 
 def test_a_total_that_counts_a_user_far_beyond_the_clamp_exceeds_the_claim(monkeypatch, tmp_path):

@@ -12,7 +12,7 @@ HOSTILE = "x'\"); drop table cells; --"
 COLUMN = 'x"; drop table y; --'
 NEEDED = (
     *("cells", "antennas", "towers", "tower_cells", "overlaps", "cover_graph"),
-    *("visits", "truncated_visits", "tower_series", "visit_total", "iris_series", "cover_series"),
+    *("visits", "truncated_visits", "tower_series", "tower_totals", "visit_total", "iris_series", "cover_series"),
     *("noisy_totals", "clusters", "noisy_series", "smoothed_series", "density"),
     *("published_counts", "privacy_statement"),
 )

@@ -21,6 +21,7 @@ UP_TO_DOORS = (
         "visits",
         "truncated_visits",
         "tower_series",
+        "tower_totals",
         "iris_series",
         "cover_series",
         "one_visit_histogram",

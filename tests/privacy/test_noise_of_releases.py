@@ -75,6 +75,16 @@ def test_every_total_has_noise_of_its_own(name):
     assert len({*numbers, 0.0}) == 5
 
 
+def test_every_total_of_a_tower_has_whole_noise_of_its_own():
+    scheme, exact = SCHEMES["lowrank"], np.arange(2_000) % 3 * WEIGHT_UNIT
+    plan = scheme.plan(Settings())
+    first, second = (scheme.totals(plan, Counts(visit_total=0, tower_totals=exact), OpenDpNoise()) for _ in range(2))
+    for drawn in (first, second):
+        noise = drawn["towers"] - exact
+        assert fits(noise + np.random.default_rng(2).uniform(-0.5, 0.5, noise.shape), plan[TOTALS][1])
+    assert not (first["towers"] == second["towers"]).any()
+
+
 def test_hours_drawn_afresh_have_noise_of_their_own():
     """Counts that jump in every hour: the stream is drawn afresh until its releases are used up."""
     counts = np.zeros((2_000, 168))

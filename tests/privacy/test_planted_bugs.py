@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from door import Door
 from goodness import GAUSSIAN_SAMPLE, fits, fits_discrete
-from neighbours import ADVERSARIES, AUTUMN, CLAMP, CROWD, PLACES, TWICE_AN_HOUR, WEIGHT_L, Case, L, violations
+from neighbours import ADVERSARIES, AUTUMN, CLAMP, CROWD, PLACES, TOWER_L, TWICE_AN_HOUR, WEIGHT_L, Case, L, violations
 from planting import planted
 from transcripts import asked_twice, beyond, planned
 
@@ -60,6 +60,19 @@ BUGS = {
     "visits of one hour": ("truncated_visits", "user_id, user_key, hour\n", "user_id, user_key, hour, tower_id\n"),
     "ranked among others": ("truncated_visits", "partition by user_id", "partition by 1"),
     "weights a little too large": ("tower_series", "// count(*)", "// greatest(1, count(*) - 1)"),
+    "totals weigh visits, not squares": ("tower_totals", "sum(visits * visits)", "sum(visits)"),
+    "totals weigh squares of one site": ("tower_totals", "sum(visits * visits)", "max(visits * visits)"),
+    "totals weigh a little too much": ("tower_totals", "sum(visits * visits)", "greatest(1, sum(visits * visits) - 1)"),
+    "totals with a larger norm": ("tower_totals", "$tower_l *", "($tower_l + 1) *"),
+    "totals weigh rounded up": ("tower_totals", "floor(", "ceil("),
+    "totals weigh more than one": ("tower_totals", "least(65536,", "greatest(65536,"),
+    "totals weigh sites one by one": (
+        "tower_totals",
+        "from at_sites\n  group by user_id\n",
+        "from at_sites\n  group by user_id, tower_id\n",
+    ),
+    "totals square the visits": ("tower_totals", "weight * visits as", "weight * visits * visits as"),
+    "totals of towers where somebody was": ("tower_totals", "from towers\n", "from towers where false\n"),
     "total not clamped": ("visit_total", "$visits_clamp)", "$visits_clamp + 1)"),
     "two sampled visits": ("one_visit_histogram", "group by user_id", "group by user_id, y % 2"),
     "events counted": ("visits", "select distinct", "select"),
@@ -76,6 +89,15 @@ BUGS = {
         ("visits of one hour", "every antenna in one hour", "in one hour"),
         ("ranked among others", "every antenna in every hour", "rows of others have changed"),
         ("weights a little too large", "weights without a remainder", "weighted L2"),
+        ("totals weigh visits, not squares", "totals at four sites", "tower totals L2"),
+        ("totals weigh squares of one site", "totals at four sites", "tower totals L2"),
+        ("totals weigh a little too much", "totals without a remainder", "tower totals L2"),
+        ("totals with a larger norm", "totals without a remainder", "tower totals L2"),
+        ("totals weigh rounded up", "a visit more than fills the totals", "tower totals L2"),
+        ("totals weigh more than one", "totals without a remainder", "tower totals L2"),
+        ("totals weigh sites one by one", "totals at four sites", "tower totals L2"),
+        ("totals square the visits", "totals without a remainder", "tower totals L2"),
+        ("totals of towers where somebody was", "one visit", "each of 15 places must have a row"),
         ("total not clamped", "one visit above the clamp", "total"),
         ("two sampled visits", "every antenna in every hour", "one visit L1"),
         ("events counted", "every antenna in one hour", "weighted L2"),
@@ -119,12 +141,13 @@ def asked(pair, scheme, plan):
         ("gpa", True, SERIES, 0),
         ("lpa", True, SERIES, 0),
         ("lowrank", True, TOTALS, 0),
+        ("lowrank", True, TOTALS, 1),
         ("lowrank", True, SERIES, 0),
         ("direct", True, SERIES, 0),
     ],
 )
 def test_noise_made_for_half_of_what_one_user_changes_is_caught(concentrated, name, improved, door, place):
-    scheme, plan = planned(name, improved, L, WEIGHT_L, CLAMP)
+    scheme, plan = planned(name, improved, L, WEIGHT_L, CLAMP, TOWER_L)
     assert beyond(asked(concentrated, scheme, plan), plan) == []
     events = list(plan[door])
     events[place] = replace(events[place], sensitivity=events[place].sensitivity / 2)
@@ -133,7 +156,7 @@ def test_noise_made_for_half_of_what_one_user_changes_is_caught(concentrated, na
 
 
 def test_noise_that_is_not_what_is_charged_is_caught(concentrated):
-    scheme, plan = planned("gpa", True, L, WEIGHT_L, CLAMP)
+    scheme, plan = planned("gpa", True, L, WEIGHT_L, CLAMP, TOWER_L)
     (event,) = plan[SERIES]
     little = {SERIES: (replace(event, sigma=0.9 * event.sigma),)}
     assert any("is drawn and not charged" in line for line in beyond(asked(concentrated, scheme, little), plan))
@@ -157,7 +180,7 @@ class OneNoiseForAll(LowRank):
 
 @pytest.mark.parametrize("scheme", [WithoutNoiseOnZeros(), OneNoiseForAll()], ids=lambda scheme: type(scheme).__name__)
 def test_counts_that_leave_beside_the_noise_are_caught(concentrated, scheme):
-    _, plan = planned("lowrank", True, L, WEIGHT_L, CLAMP)
+    _, plan = planned("lowrank", True, L, WEIGHT_L, CLAMP, TOWER_L)
     with pytest.raises(AssertionError, match="more than the answers leaves the doors"):
         asked(concentrated, scheme, plan)
 
@@ -171,6 +194,6 @@ class AsksAgain(LowRank):
 
 
 def test_questions_that_depend_on_people_are_caught(concentrated):
-    _, plan = planned("lowrank", True, L, WEIGHT_L, CLAMP)
+    _, plan = planned("lowrank", True, L, WEIGHT_L, CLAMP, TOWER_L)
     with pytest.raises(AssertionError, match="the neighbour is asked"):
         asked(concentrated, AsksAgain(), plan)

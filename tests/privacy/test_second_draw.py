@@ -37,7 +37,7 @@ from resources.ledger.witnesses import NOTHING
 from resources.signing import make_key, public_pem
 
 PUBLIC = ("cells", "antennas", "towers", "tower_cells", "overlaps", "cover_graph")
-COUNTED = ("visits", "truncated_visits", "tower_series", "visit_total")
+COUNTED = ("visits", "truncated_visits", "tower_series", "tower_totals", "visit_total")
 DOORS = ("noisy_totals", "noisy_series")
 PUBLISHED = ("clusters", "smoothed_series", "density", "published_counts", "privacy_statement", "density_report")
 LATER = "2007-09-17"

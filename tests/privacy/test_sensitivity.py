@@ -20,6 +20,7 @@ from neighbours import (
     NEWCOMER,
     PLACES,
     TO_COVER,
+    TOWER_L,
     TWICE_AN_HOUR,
     WEIGHT_L,
     WHOLE_WEEK,
@@ -48,7 +49,7 @@ def broken(pair: Pair) -> list[str]:
     """What the pair breaks: a bound of a query, or one that a scheme relies on when it adds noise."""
     found = violations(pair)
     for name, improved in VARIANTS:
-        scheme, plan = planned(name, improved, L, WEIGHT_L, CLAMP)
+        scheme, plan = planned(name, improved, L, WEIGHT_L, CLAMP, TOWER_L)
         weeks = pair.absent.counted.counts(scheme), pair.present.counted.counts(scheme)
         any_clusters = np.resize(pair.labels, PLACES.count(scheme.places))
         for labels in [None, any_clusters] if scheme.clustered else [None]:
@@ -119,6 +120,12 @@ def test_caps_and_clamps_are_reached(restless: Pair):
 def test_weights_fill_their_norm(tmp_path: Path):
     weighted = Case(ADVERSARIES["weights without a remainder"]).pair(tmp_path).change("weighted")
     assert sum(int(value) ** 2 for value in weighted.reshape(-1)) == WEIGHT_L * 2**32
+
+
+@pytest.mark.parametrize("newcomer", ["totals without a remainder", "totals at four sites"])
+def test_totals_of_towers_fill_their_norm(tmp_path: Path, newcomer):
+    change = Case(ADVERSARIES[newcomer]).pair(tmp_path).change("tower_totals")
+    assert sum(int(value) ** 2 for value in change) == TOWER_L * 2**32
 
 
 def test_all_visits_in_one_cell_change_its_total_by_the_cap(tmp_path: Path):

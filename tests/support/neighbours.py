@@ -41,8 +41,8 @@ TO_CELLS, TO_COVER = PLACES.from_towers("cells"), PLACES.from_towers("cover")
 SUMMER, AUTUMN, SPRING = date(2007, 9, 10), date(2007, 10, 22), date(2007, 3, 19)
 REPEATED = 146, 147  # hours of the autumn week, by the stopwatch, that the clocks show as one
 NEWCOMER = "the newcomer"
-L, WEIGHT_L, CLAMP = 6, 2, 25
-MODELS = ("truncated_visits", "tower_series", "one_visit_histogram", "visit_total")
+L, WEIGHT_L, CLAMP, TOWER_L = 6, 2, 25, 16
+MODELS = ("truncated_visits", "tower_series", "tower_totals", "one_visit_histogram", "visit_total")
 CITY = CitySettings.model_construct(visit_user="user_id", visit_time="time", visit_tower="tower_id")
 
 SPARSEST = int(np.argmin(np.bincount(TO_COVER.tocoo().row, minlength=len(COVER))))
@@ -85,7 +85,7 @@ class Case:
         files = self.layout.write(folder / "records", self.entries, without)
         write_records(store, engine, week_clock(self.week, ZONE), files, CITY, lambda _: None)
         names = ("site_salt", "hour_salt", "visit_salt")
-        parameters = {"visits_per_user": L, "weight_l": WEIGHT_L, "visits_clamp": CLAMP}
+        parameters = {"visits_per_user": L, "weight_l": WEIGHT_L, "visits_clamp": CLAMP, "tower_l": TOWER_L}
         parameters |= dict(zip(names, self.salts, strict=True))
         for name in MODELS:
             engine.materialise(name, self.week, parameters, lambda _: None)
@@ -159,7 +159,7 @@ def _changed_rows(pair: Pair) -> list[str]:
 
 def _lowered(pair: Pair) -> list[str]:
     """One user more lowers no count: were a count of others lower, their choices would have changed."""
-    queries = ("truncated", "weighted", "sampled", "visit_total")
+    queries = ("truncated", "weighted", "sampled", "tower_totals", "visit_total")
     return [f"{query}: a count is lower" for query in queries if (pair.change(query) < 0).any()]
 
 
@@ -176,11 +176,16 @@ def _too_far(pair: Pair) -> list[str]:
             f"{name} totals L1": (np.abs(values.sum(axis=1)).sum(), bound.truncated_l1(L)),
             f"{name} in one hour, L1": (np.abs(values).sum(axis=0).max(), 1 + 1e-9),
         }
-    weights = sum(int(value) ** 2 for value in pair.change("weighted").reshape(-1))  # exact integers of any size
-    norms["weighted L2, squared"] = (weights, WEIGHT_L * bound.WEIGHT_UNIT**2)
+    norms["weighted L2, squared"] = (_squares(pair.change("weighted")), WEIGHT_L * bound.WEIGHT_UNIT**2)
+    norms["tower totals L2, squared"] = (_squares(pair.change("tower_totals")), TOWER_L * bound.WEIGHT_UNIT**2)
     norms["one visit L1"] = (np.abs(pair.change("sampled")).sum(), bound.one_visit())
     norms["total"] = (abs(int(pair.change("visit_total"))), bound.clamped_total(CLAMP))
     return [f"{name}: {value} > {limit}" for name, (value, limit) in norms.items() if value > limit]
+
+
+def _squares(change: np.ndarray) -> int:
+    """Exact, in integers of any size."""
+    return sum(int(value) ** 2 for value in change.reshape(-1))
 
 
 def _summed(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -220,6 +225,9 @@ ADVERSARIES: dict[str, list[Entry]] = {
     "exactly at the cap": at(range(L), ["00-a"]),
     "one hour above the cap": at(range(L + 1), ["00-a"]),
     "weights without a remainder": at(range(4 * WEIGHT_L), ["00-a"]),  # a half each, and their squares fill the norm
+    "totals without a remainder": at(range(8), ["00-a"]),  # 8 visits at one site, each a half: their norm is full
+    "totals at four sites": at(range(4), ["00-a", "01-a", "02-a", "03-a"]),  # 4 at each, 4 · 4² = 64, each a half
+    "a visit more than fills the totals": at(range(5), ["00-a"]),
     "one visit above the clamp": at(range(CLAMP + 1), ["00-a"]),
     "one visit": at([0], [f"{LONELY:02d}-b"]),
     "the last moment before the week and the first after it": at([-1, 168], EVERYWHERE),

@@ -73,10 +73,13 @@ class Replayer(Recorder):
 
 
 @cache
-def planned(name: str, improved: bool, visits_per_user: int, weight_l: int, visits_clamp: int) -> tuple[Scheme, Plan]:
+def planned(
+    name: str, improved: bool, visits_per_user: int, weight_l: int, visits_clamp: int, tower_l: int = 400
+) -> tuple[Scheme, Plan]:
     """A scheme and its plan; calibration is a search, so it is made once."""
     privacy = {"visits_per_user": visits_per_user, "visits_clamp": visits_clamp}
-    settings = Settings(privacy=privacy, scheme={"name": name, "improved": improved, "weight_l": weight_l})
+    scheme = {"name": name, "improved": improved, "weight_l": weight_l, "tower_l": tower_l}
+    settings = Settings(privacy=privacy, scheme=scheme)
     return SCHEMES[name], SCHEMES[name].plan(settings)
 
 

@@ -16,7 +16,14 @@ from density_assets.graph.checks.outcomes import check, fault_answer, finding_an
 from density_assets.graph.step import RecordStep
 from density_assets.quality.gaps import silent_hours
 from density_assets.quality.mass import mass_kept
-from density_assets.quality.user_bounds import capped, clamped_total, weighted_total, weights_bounded
+from density_assets.quality.user_bounds import (
+    capped,
+    clamped_total,
+    tower_weighted_total,
+    tower_weights_bounded,
+    weighted_total,
+    weights_bounded,
+)
 
 COLUMNS = ("original", "truncated")
 
@@ -43,6 +50,15 @@ def every_visit_is_counted_once(step: RecordStep) -> dg.AssetCheckResult:
         "weights do not keep their bound": weights,
     }
     return fault_answer(step, "tower_series", [words for words, good in questions.items() if not good])
+
+
+@check("tower_totals", "visits", blocking=True)
+def tower_totals_keep_their_norm(step: RecordStep) -> dg.AssetCheckResult:
+    """The totals of the towers sum to what each user may weigh, and no user's vector of them is too long, exactly."""
+    counted, tower_l = step.read("tower_totals")["weighted"].sum(), step.settings.scheme.tower_l
+    users = {(n, squares): many for n, squares, many in _counted(step, "squares_per_user").rows()}
+    good = counted == tower_weighted_total(users, tower_l) and tower_weights_bounded(users, tower_l)
+    return fault_answer(step, "tower_totals", [] if good else ["totals of towers do not keep their bound"])
 
 
 @check("visit_total", "visits", blocking=True)

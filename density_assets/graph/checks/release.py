@@ -16,7 +16,7 @@ from density_assets.publication.pages.lineage import Node
 from density_assets.publication.verification import outcome
 from density_assets.quality.drift import drift
 from density_assets.quality.gaps import CERTAIN, LIKELY, silent_hours
-from density_assets.quality.released import disagreements, faults_of_counts
+from density_assets.quality.released import disagreements, doubts_about_visits, faults_of_counts
 
 
 @check("density", "cells", blocking=True)
@@ -40,13 +40,18 @@ def no_hour_is_silent(step: Step) -> dg.AssetCheckResult:
     return open_answer(problems if silent else [], warn=not certain)
 
 
-@check("density")
+@check("density", "noisy_totals")
 def visits_exceed_noise(step: Step) -> dg.AssetCheckResult:
-    """The week's visits are more than noise alone may have made: a warning for cities too small for their promise."""
-    week = step.read("density")
+    """The week's visits are more than noise alone may have made: a warning for cities too small for their promise.
+
+    Where a scheme measures the number of visits, that number must stand out of its own noise as well: all counts are
+    scaled to it, so all of them are off by as much as it is.
+    """
+    week, totals = step.read("density"), step.read("noisy_totals").filter(query="visits")
     visits, noise = int(week["count"].sum()), float(week["standard_error"].sum())
-    words = "the visits of the week cannot be told from noise: count more people, longer, or in larger cells"
-    return open_answer([] if visits > noise else [words], warn=True, visits=visits, explained_by_noise=noise)
+    of_total = float(totals["standard_error"].sum())  # one row, or none
+    doubts = list(doubts_about_visits(visits, noise, of_total))
+    return open_answer(doubts, warn=True, visits=visits, explained_by_noise=noise, error_of_total=of_total)
 
 
 @check("density", "cells")

@@ -31,7 +31,7 @@ def once(inputs: SampledWeek, point: Row, seed: int) -> list[Row]:
     Half of epsilon' is spent on the frequencies and half on the number of visits, as printed.
     """
     epsilon, noise = point["epsilon"], SimulatedNoise(seed)
-    true, clamp = inputs.week.tower_totals, inputs.week.settings.privacy.visits_clamp
+    true, clamp = inputs.week.tower_visits, inputs.week.settings.privacy.visits_clamp
     exact, most = (inputs.sampled[seed % SAMPLES], 1) if point["sampling"] else (true, clamp)
     counted = np.asarray(exact, dtype=np.float64)
     noisy = noise.laplace(counted, Laplace("visits per tower", laplace_scale(2 * most, epsilon), most))

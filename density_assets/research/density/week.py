@@ -15,6 +15,7 @@ from density_assets.settings import Settings
 PAPERS_DELTA = 2e-6  # Acs & Castelluccia 2014, §6; twenty times the default of releases
 TABLES = (
     "tower_series",
+    "tower_totals",
     "one_visit_histogram",
     "visit_total",
     "cells",
@@ -31,13 +32,13 @@ class Week(CountedWeek):
 
     settings: those the week was made under; a point of a grid may name others.
     truth: original visits per cell and hour, which every metric compares with.
-    tower_totals: original visits of each tower.
+    tower_visits: original visits of each tower.
     """
 
     settings: Settings
     centroids: NDArray[np.float64]
     truth: NDArray[np.float64]
-    tower_totals: NDArray[np.float64]
+    tower_visits: NDArray[np.float64]
 
 
 def load_week(source: Source) -> Week:
@@ -48,7 +49,7 @@ def load_week(source: Source) -> Week:
             "a study must run on a synthetic city, got records of real people: it draws noise many times and compares "
             "with the truth, which nobody pays for. Simulate people on the same geography: city.users, no city.visits"
         )
-    if not store.week_file("visit_total", week).exists():
+    if not all(store.week_file(table, week).exists() for table in ("visit_total", "tower_totals")):
         raise BadInput(f"the week of {week} of {settings.city.name} must be materialised first: make release")
     towers, places = store.read_public("towers")["tower_id"], places_from(source.public, "cover")
     original = series.matrix(store.read_week("tower_series", week), towers, "original").astype(np.float64)
@@ -57,7 +58,7 @@ def load_week(source: Source) -> Week:
         settings=settings,
         centroids=cells_from(store.read_public("cells")).centroids,
         truth=places.to_cells("towers") @ original,
-        tower_totals=original.sum(axis=1),
+        tower_visits=original.sum(axis=1),
     )
 
 

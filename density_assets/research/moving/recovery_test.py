@@ -82,10 +82,18 @@ def _counted(at: NDArray[np.int64], places: Places, centroids: NDArray[np.float6
         truncated=histograms(np.where(kept, at, -1), towers).T,
         weighted=(original * int(weight * WEIGHT_UNIT)).astype(np.int64),
         sampled=np.bincount(at[np.arange(people), random.integers(hours, size=people)], minlength=towers),
+        tower_totals=_tower_totals(at, towers, settings.scheme.tower_l),
         visit_total=people * hours,
         truth=places.to_cells("towers") @ original,
-        tower_totals=original.sum(axis=1),
+        tower_visits=original.sum(axis=1),
     )
+
+
+def _tower_totals(at: NDArray[np.int64], towers: int, tower_l: int) -> NDArray[np.int64]:
+    """Visits by tower, each person's vector of them weighed down to its norm."""
+    visits = np.stack([np.bincount(person, minlength=towers) for person in at])
+    weight = np.minimum(WEIGHT_UNIT, np.sqrt(tower_l * WEIGHT_UNIT**2 // (visits**2).sum(axis=1)))
+    return np.asarray(weight.astype(np.int64) @ visits)
 
 
 def once(population: Population, point: Row, seed: int) -> list[Row]:

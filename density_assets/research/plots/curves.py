@@ -10,6 +10,7 @@ from density_assets.publication.pictures.picture import INK, plain_numbers
 
 LABELS = {"mre": "MRE", "pc": "Pearson correlation", "emd": "EMD in metres", "jsd": "Jensen–Shannon divergence"}
 LABELS |= {"mae": "MAE in people", "accuracy": "share of points recovered", "error": "mean error in metres"}
+LABELS |= {"coverage": "95 % intervals that hold", "width": "width of 95 % intervals"}
 LABELS |= {"near": "share within 1 km", "overlap": "share that counts hold"}
 MARKS = "osD^vPX*<>hd"
 

@@ -61,10 +61,13 @@ def load(source: Source) -> Neighbours:
 def point_settings(point: Row) -> Settings:
     """The settings of a release in the test's town."""
     privacy = {name: PARAMETERS[name] for name in ("visits_per_user", "visits_clamp")}
-    return Settings(
-        privacy=PrivacySettings(epsilon=point["epsilon"], **privacy),
-        scheme=SchemeSettings(name=point["scheme"], calibration=point["calibration"], weight_l=PARAMETERS["weight_l"]),
+    scheme = SchemeSettings(
+        name=point["scheme"],
+        calibration=point["calibration"],
+        weight_l=PARAMETERS["weight_l"],
+        tower_l=PARAMETERS["tower_l"],
     )
+    return Settings(privacy=PrivacySettings(epsilon=point["epsilon"], **privacy), scheme=scheme)
 
 
 def once(weeks: Neighbours, point: Row, seed: int) -> list[Row]:

@@ -18,7 +18,7 @@ from density_assets.settings import EngineSettings
 from resources.sql.engine import SqlEngine
 from resources.tables.store import Store
 
-MODELS = ("truncated_visits", "tower_series", "one_visit_histogram", "visit_total")
+MODELS = ("truncated_visits", "tower_series", "tower_totals", "one_visit_histogram", "visit_total")
 SALTS = {"site_salt": 11, "hour_salt": 22, "visit_salt": 33}
 MONDAY = date(2007, 9, 10)
 
@@ -29,7 +29,7 @@ People = Mapping[int, Visits]  # by user
 def counted(folder: Path, towers: Towers, places: Places, people: People, parameters: Mapping[str, int]) -> CountedWeek:
     """The tables of a week of these people, as matrices.
 
-    folder: a home of its own, empty. parameters: visits_per_user, visits_clamp and weight_l.
+    folder: a home of its own, empty. parameters: visits_per_user, visits_clamp, weight_l and tower_l.
     """
     store = Store(folder, "town")
     store.write_public("towers", towers_table(antennas_table(towers)))

@@ -28,7 +28,7 @@ EMPTY = TOWERS_COUNT - 1  # the tower where nobody has been
 VISITS_PER_USER = 28  # l of the test: as near to the default of 30 as a divisor of the week can be
 CROWD = 100  # visits per hour at every other tower: clusters keep apart at epsilon 4 and merge at 0.3
 NEWCOMER = 10_000_000
-PARAMETERS = {"visits_per_user": VISITS_PER_USER, "visits_clamp": 732, "weight_l": 20}
+PARAMETERS = {"visits_per_user": VISITS_PER_USER, "visits_clamp": 732, "weight_l": 20, "tower_l": 400}
 
 # What the newcomer does. Each is the worst for some query: the bounds on series, totals, weights and clamp are reached.
 CANARIES: dict[str, Visits] = {

@@ -5,7 +5,7 @@ import json
 import polars as pl
 import pytest
 
-from density_assets.quality.released import disagreements, faults_of_counts
+from density_assets.quality.released import disagreements, doubts_about_visits, faults_of_counts
 
 CELLS = pl.Series("cell_id", ["N", "S"])
 
@@ -61,3 +61,12 @@ def test_files_that_differ_or_do_not_open_are_named(files):
     parquet.write_bytes(b"PAR1")
     (only,) = disagreements(*files)
     assert only.startswith("density.parquet cannot be read")
+
+
+def test_visits_are_doubted_that_noise_may_have_made_or_scaled():
+    assert list(doubts_about_visits(27_000_000, 9_000_000.0, 52_901.0)) == []
+    assert list(doubts_about_visits(100, 50.0, 0.0)) == []  # a scheme that does not measure the total
+    (below,) = doubts_about_visits(100, 100.0, 0.0)
+    assert "cannot be told from noise" in below
+    (scaled,) = doubts_about_visits(24_339, 20_000.0, 52_901.0)
+    assert "24,339 visits give or take 52,901" in scaled

@@ -1,6 +1,13 @@
 """Bounds recomputed by hand: what a correct table always passes and a planted fault never does."""
 
-from density_assets.quality.user_bounds import capped, clamped_total, weighted_total, weights_bounded
+from density_assets.quality.user_bounds import (
+    capped,
+    clamped_total,
+    tower_weighted_total,
+    tower_weights_bounded,
+    weighted_total,
+    weights_bounded,
+)
 
 
 def test_a_cap_is_kept_up_to_l_visits_in_different_hours():
@@ -19,6 +26,14 @@ def test_weights_are_one_until_a_user_has_more_visits_than_weight_l():
 
 def test_the_norm_of_every_user_is_bounded_exactly():
     assert weights_bounded(dict.fromkeys(range(1, 5_000), 1), weight_l=20)
+
+
+def test_totals_of_towers_weigh_by_squares():
+    one = 2**16
+    assert tower_weighted_total({(3, 5): 2}, tower_l=16) == 6 * one  # within the norm: whole visits
+    assert tower_weighted_total({(16, 64): 1}, tower_l=16) == 16 * one // 2  # sqrt(16 / 64) is a half
+    assert tower_weighted_total({}, tower_l=16) == 0
+    assert tower_weights_bounded({(n, n * n): 1 for n in range(1, 5_000)}, tower_l=400)
 
 
 def test_a_total_counts_nobody_more_often_than_the_clamp():

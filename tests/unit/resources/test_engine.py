@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections import Counter
 from datetime import date
 from itertools import pairwise
 
@@ -20,6 +21,7 @@ PARAMETERS = {
     "visits_per_user": 5,
     "visits_clamp": 20,
     "weight_l": 3,
+    "tower_l": 16,
     "site_salt": 12_345,
     "hour_salt": 678_901,
     "visit_salt": 2_345_678,
@@ -76,11 +78,11 @@ def test_buckets_and_threads_do_not_change_a_byte(tmp_path, monkeypatch):
     for i, changed in enumerate([{"threads": 1}, {"threads": 2}, {"rows_per_bucket": 1_000}]):
         store = Store(tmp_path, f"town{i}")
         week(store, crowd(300))
-        for name in ("truncated_visits", "tower_series", "one_visit_histogram", "visit_total"):
+        for name in ("truncated_visits", "tower_series", "tower_totals", "one_visit_histogram", "visit_total"):
             run(store, name, **changed)
             written.append((name, store.week_file(name, WEEK).read_bytes()))
     assert len(buckets(store.week_file("visits", WEEK), 1_000)) > 3
-    assert len({content for name, content in written}) == 4
+    assert len({content for name, content in written}) == 5
 
 
 def test_buckets_hold_whole_users_and_together_all_keys(store, monkeypatch):
@@ -157,14 +159,16 @@ def test_users_with_one_key_are_still_two(store):
     assert run(store, "one_visit_histogram")["users"].to_list() == [1, 1, 0, 0]
     weighted = run(store, "tower_series").group_by("tower_id").agg(pl.col("weighted").max()).sort("tower_id")
     assert weighted["weighted"].to_list() == [math.isqrt(3 * 2**32 // 9)] * 2 + [0, 0]
+    assert run(store, "tower_totals")["weighted"].to_list() == [9 * math.isqrt(16 * 2**32 // 81)] * 2 + [0, 0]
     assert run(store, "visit_total")["visits"].to_list() == [18]
 
 
 def test_the_checks_read_how_many_users_have_how_many_visits(store):
     week(store, [(1, 0, "A"), (1, 0, "B"), (1, 1, "A"), (2, 5, "C"), (3, 5, "D")])
     engine = SqlEngine(store, EngineSettings())
-    counted = {name: engine.counted(name, WEEK, {}, lambda _: None) for name in ("visits_per_user",)}
+    counted = {name: engine.counted(name, WEEK, {}, lambda _: None) for name in ("visits_per_user", "squares_per_user")}
     assert counted["visits_per_user"].rows() == [(1, 2), (3, 1)]
+    assert counted["squares_per_user"].rows() == [(1, 1, 2), (3, 5, 1)]  # two visits at A and one at B: 4 + 1
     kept = [(1, 3, "A"), (1, 3, "B"), (2, 5, "C"), (3, 5, "D")]  # two visits of one hour: a fault, and it shows
     schema = ["user_id", "hour", "tower_id"]
     frame = pl.DataFrame(kept, schema=schema, orient="row").with_columns(user_key=pl.col("user_id"))
@@ -223,6 +227,28 @@ def test_the_integer_weight_is_the_floor_of_the_root_and_bounds_the_norm(store):
         assert all(n * w * w <= l * 2**32 for n, w in zip(counts, weights, strict=True))
 
 
+def test_totals_of_towers_weigh_each_user_by_the_squares_of_visits_exactly(store):
+    rows = crowd(60)
+    week(store, rows)
+    at_sites = Counter((user, tower) for user, _, tower in set(rows))
+    squares = {user: sum(n * n for (other, _), n in at_sites.items() if other == user) for user, _ in at_sites}
+    weight = {user: min(65536, math.isqrt(16 * 2**32 // count)) for user, count in squares.items()}
+    expected = {tower: sum(weight[user] * n for (user, at), n in at_sites.items() if at == tower) for tower in "ABCD"}
+    assert dict(run(store, "tower_totals").rows()) == expected
+    assert min(weight.values()) < 65536 == max(weight.values())
+
+
+def test_the_weight_of_totals_is_the_floor_of_the_root_and_bounds_the_norm(store):
+    """One user after another with n visits at one site: squares of every n up to a whole week."""
+    counts = range(1, 169)
+    towers = pl.DataFrame({"tower_id": [f"T{n:03}" for n in counts], "site": list(counts)})
+    week(store, [(n, hour, f"T{n:03}") for n in counts for hour in range(n)], towers)
+    for l in (1, 400, 10**6):
+        totals = run(store, "tower_totals", tower_l=l)["weighted"].to_list()
+        assert totals == [n * min(2**16, math.isqrt(l * 2**32 // n**2)) for n in counts]
+        assert all(total * total <= l * 2**32 for total in totals)
+
+
 def test_the_total_counts_each_user_up_to_the_clamp(store):
     week(store, [(1, h, "A") for h in range(100)] + [(2, 0, "A"), (2, 0, "B")])
     assert run(store, "visit_total")["visits"].to_list() == [20 + 2]
@@ -234,4 +260,5 @@ def test_an_empty_week_is_all_zeros(store):
     assert run(store, "tower_series").select("original", "truncated", "weighted").sum().row(0) == (0, 0, 0)
     assert len(store.read_week("tower_series", WEEK)) == 4 * 168
     assert run(store, "one_visit_histogram")["users"].to_list() == [0, 0, 0, 0]
+    assert run(store, "tower_totals")["weighted"].to_list() == [0, 0, 0, 0]
     assert run(store, "visit_total")["visits"].to_list() == [0]

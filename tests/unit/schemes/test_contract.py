@@ -46,7 +46,8 @@ def settings(name, epsilon=0.3, calibration="sound", improved=True):
 
 def counts(scheme, settings):
     if scheme.places == "towers":
-        return Counts(series=TRUTH * 65536, visit_total=int(TRUTH.sum()))
+        totals = TRUTH.sum(axis=1) * 65536
+        return Counts(series=TRUTH * 65536, visit_total=int(TRUTH.sum()), tower_totals=totals)
     sampled = TRUTH.sum(axis=1)  # in proportion to all visits, as sampling is on average
     return Counts(
         series=PLACES.from_towers(scheme.places) @ TRUTH.astype(float), sampled=sampled, visit_total=int(TRUTH.sum())
@@ -129,7 +130,8 @@ def test_a_city_below_the_noise_is_empty_and_as_uncertain_as_the_noise():
     scheme, asked = SCHEMES["lowrank"], settings("lowrank")
     plan = scheme.plan(asked)
     drawn = {"series": np.full((40, 168), -1.0), "kept": np.full(40, 168)}
-    estimate = scheme.estimate(asked, plan, {"visits": np.array([100_000])}, np.arange(40), drawn, PLACES)
+    totals = {"visits": np.array([100_000]), "towers": np.zeros(40)}
+    estimate = scheme.estimate(asked, plan, totals, np.arange(40), drawn, PLACES)
     assert not estimate.series.any()
     assert estimate.cell_error.max() < plan[SERIES][0].sigma / 65536 * 40
 
@@ -156,6 +158,7 @@ def test_doors_read_what_they_declare_and_nothing_else(name):
         series=known.series if {"cover_series", "iris_series"} & set(reads[TOTALS]) else None,
         sampled=known.sampled if "one_visit_histogram" in reads[TOTALS] else None,
         visit_total=known.visit_total if "visit_total" in reads[TOTALS] else None,
+        tower_totals=known.tower_totals if "tower_totals" in reads[TOTALS] else None,
     )
     totals = scheme.totals(plan, only_totals, SimulatedNoise(1))
     labels = scheme.clusters(plan, totals, PLACES)

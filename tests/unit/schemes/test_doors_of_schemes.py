@@ -12,7 +12,7 @@ from transcripts import Recorder, asked_twice, beyond, planned
 from density_assets.schemes import SCHEMES
 from density_assets.schemes.scheme import SERIES, TOTALS, Counts
 
-L, WEIGHT_L, CLAMP = 24, 20, 50
+L, WEIGHT_L, CLAMP, TOWER_L = 24, 20, 50, 100
 TOWERS = 40
 VARIANTS = [*((name, True) for name in SCHEMES), ("fpa", False), ("efpa", False), ("efpag", False)]
 
@@ -35,19 +35,22 @@ def week(scheme, newcomer=None) -> Counts:
     """The counts of a scheme's doors with a newcomer, or without."""
     truncated, sampled, total = crowd().astype(float), crowd().sum(axis=1), int(crowd().sum())
     weighted = crowd() * 65_536
+    totals = weighted.sum(axis=1)
     if newcomer is not None:
         truncated[newcomer] += 1
         weighted[newcomer] += int(np.floor(65_536 * np.sqrt(WEIGHT_L / L)))
         sampled[newcomer[0][0]] += 1
+        visits = np.bincount(newcomer[0], minlength=TOWERS)
+        totals = totals + visits * int(65_536 * min(1.0, np.sqrt(TOWER_L / (visits**2).sum())))
         total += CLAMP
     series = weighted if scheme.places == "towers" else PLACES.from_towers(scheme.places) @ truncated
-    return Counts(series=series, sampled=sampled, visit_total=total)
+    return Counts(series=series, sampled=sampled, visit_total=total, tower_totals=totals)
 
 
 @pytest.mark.parametrize("newcomer", NEWCOMERS.values(), ids=NEWCOMERS)
 @pytest.mark.parametrize(("name", "improved"), VARIANTS)
 def test_one_user_changes_what_noise_is_added_to_by_no_more_than_is_charged(name, improved, newcomer):
-    scheme, plan = planned(name, improved, L, WEIGHT_L, CLAMP)
+    scheme, plan = planned(name, improved, L, WEIGHT_L, CLAMP, TOWER_L)
     weeks = week(scheme), week(scheme, newcomer)
     count = PLACES.count(scheme.places)
     for labels in (None, np.zeros(count, dtype=int), np.arange(count) % 5) if scheme.clustered else (None,):
@@ -57,7 +60,7 @@ def test_one_user_changes_what_noise_is_added_to_by_no_more_than_is_charged(name
 
 @pytest.mark.parametrize(("name", "improved"), VARIANTS)
 def test_every_event_of_the_plan_is_drawn(name, improved):
-    scheme, plan = planned(name, improved, L, WEIGHT_L, CLAMP)
+    scheme, plan = planned(name, improved, L, WEIGHT_L, CLAMP, TOWER_L)
     recorder = Recorder()
     for door, draw in ((TOTALS, scheme.totals), (SERIES, scheme.series)):
         labels = () if door == TOTALS else (np.arange(PLACES.count(scheme.places)),)
@@ -69,7 +72,7 @@ def test_every_event_of_the_plan_is_drawn(name, improved):
 
 def test_series_are_counted_whole():
     for name in ("lpa", "gpa", "direct", "lowrank"):
-        scheme, plan = planned(name, True, L, WEIGHT_L, CLAMP)
+        scheme, plan = planned(name, True, L, WEIGHT_L, CLAMP, TOWER_L)
         recorder, counts = Recorder(), week(scheme)
         drawn = scheme.series(plan, counts, np.arange(PLACES.count(scheme.places)), recorder)
         ((call),) = recorder.calls
@@ -81,14 +84,19 @@ def test_series_are_counted_whole():
 
 
 def test_totals_are_counted_whole():
-    scheme, plan = planned("lowrank", True, L, WEIGHT_L, CLAMP)
+    scheme, plan = planned("lowrank", True, L, WEIGHT_L, CLAMP, TOWER_L)
     recorder = Recorder()
     drawn = scheme.totals(plan, week(scheme), recorder)
-    (call,) = recorder.calls
-    assert (call.method, call.values.tolist()) == ("discrete_gaussian", [week(scheme).visit_total])
-    np.testing.assert_array_equal(drawn["visits"], call.answer)
+    assert list(drawn) == ["visits", "towers"]
+    expected = [[week(scheme).visit_total], week(scheme).tower_totals.tolist()]
+    assert [(call.method, call.values.tolist()) for call in recorder.calls] == [
+        ("discrete_gaussian", values) for values in expected
+    ]
+    assert [call.event for call in recorder.calls] == list(plan[TOTALS])
+    for call, answer in zip(recorder.calls, drawn.values(), strict=True):
+        np.testing.assert_array_equal(answer, call.answer)
     for improved in (True, False):
-        scheme, plan = planned("efpag", improved, L, WEIGHT_L, CLAMP)
+        scheme, plan = planned("efpag", improved, L, WEIGHT_L, CLAMP, TOWER_L)
         recorder, counts = Recorder(), week(scheme)
         drawn = scheme.totals(plan, counts, recorder)
         places, everything = counts.series.sum(axis=1), counts.series.sum()
@@ -101,7 +109,7 @@ def test_totals_are_counted_whole():
 
 @pytest.mark.parametrize("name", ["fpa", "efpa", "efpag"])
 def test_coefficients_are_those_of_the_sums_of_clusters(name):
-    scheme, plan = planned(name, True, L, WEIGHT_L, CLAMP)
+    scheme, plan = planned(name, True, L, WEIGHT_L, CLAMP, TOWER_L)
     recorder, counts = Recorder(), week(scheme)
     labels = np.arange(PLACES.count("cover")) % 3
     drawn = scheme.series(plan, counts, labels, recorder)

@@ -129,10 +129,11 @@ def test_dynamic_windows_never_look_at_their_own_day():
 
 def test_only_schemes_that_use_a_setting_have_it_in_their_key():
     own = {name: scheme.own_settings for name, scheme in SCHEMES.items() if scheme.own_settings}
-    assert set(own) == {"threshold", "static_hybrid", "dynamic_hybrid"}
+    assert set(own) == {"lowrank", "threshold", "static_hybrid", "dynamic_hybrid"}
+    assert own["lowrank"] == ("tower_l", "tower_share")
     assert all(set(names) <= set(SchemeSettings.model_fields) for names in own.values())
     for name, names in own.items():
         usual = SchemeSettings(name=name).model_dump()
         for key in names:
-            other = usual | {key: usual[key] * (2 if key == "releases" else 0.5)}
+            other = usual | {key: usual[key] * (2 if isinstance(usual[key], int) else 0.5)}
             assert plan(name) != SCHEMES[name].plan(Settings(scheme=SchemeSettings(**other)))

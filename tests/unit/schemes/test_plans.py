@@ -1,15 +1,19 @@
 """Plans of all schemes: which queries they pay for, by which bound, and how they share the budget."""
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from density_assets.errors import BadInput
 from density_assets.privacy.events import Gaussian, Laplace, LaplaceVector, Selection, from_record
-from density_assets.schemes import SCHEMES
+from density_assets.schemes import SCHEMES, scheme_of
 from density_assets.schemes.scheme import SERIES, TOTALS
 from density_assets.settings import PrivacySettings, SchemeSettings, Settings
 
+HOME_1 = Path(__file__).parents[2] / "golden/home"
 GOLDEN = json.loads((Path(__file__).parents[2] / "golden/exact.json").read_text())
 L1, L2, WEIGHTED = 30 * 1.000001, 30**0.5 * 1.000001, 20**0.5 * 65_536
 TOTALS_OF = {kind: [(kind, 1), (kind, 732), (kind, L1)] for kind in (Laplace, Gaussian)}
@@ -59,7 +63,7 @@ def test_a_plan_is_what_the_golden_ledger_was_charged(name):
         ("efpa", {TOTALS: TOTALS_OF[Laplace], SERIES: [(Selection, L2), (LaplaceVector, L2)]}),
         ("efpag", {TOTALS: TOTALS_OF[Gaussian], SERIES: [(Selection, L2), (Gaussian, L2)]}),
         ("efpag_iris", {TOTALS: [(Gaussian, L1)], SERIES: [(Selection, L2), (Gaussian, L2)]}),
-        ("lowrank", {TOTALS: [(Gaussian, 732)], SERIES: [(Gaussian, WEIGHTED)]}),
+        ("lowrank", {TOTALS: [(Gaussian, 732), (Gaussian, 20 * 65_536)], SERIES: [(Gaussian, WEIGHTED)]}),
         ("direct", {SERIES: [(LaplaceVector, L2)]}),
     ],
 )
@@ -72,14 +76,32 @@ def test_queries_are_paid_for_by_the_bounds_of_the_documentation(name, expected)
 
 
 def test_the_budget_is_shared_as_documented():
-    assert shares("lowrank") == pytest.approx([0.03, 0.97])
-    assert shares("lowrank", split=0.2) == pytest.approx([0.2, 0.8])
+    assert shares("lowrank") == pytest.approx([0.03, 0.05, 0.92])
+    assert shares("lowrank", split=0.2, tower_share=0.1) == pytest.approx([0.2, 0.1, 0.7])
     assert shares("efpag") == pytest.approx([0.08, 0.01, 0.01, 0.15 * 0.9, 0.85 * 0.9])
     assert shares("efpa", split=0.5) == pytest.approx([0.4, 0.05, 0.05, 0.15 * 0.5, 0.85 * 0.5])
     assert shares("efpag", improved=False) == shares("efpag_iris") == pytest.approx([0.1, 0.15 * 0.9, 0.85 * 0.9])
     assert shares("fpa", improved=False) == pytest.approx([0.1, 0.9])
     assert shares("static_hybrid") == pytest.approx([0.05, 0.75 * 0.95, 0.25 * 0.95])
     assert shares("dynamic_hybrid", selecting_share=0.1, moving_share=0.5) == pytest.approx([0.1, 0.45, 0.45])
+
+
+def test_totals_that_leave_nothing_to_the_matrix_are_refused():
+    with pytest.raises(BadInput, match=r"leave -0.05 of 1: lower them"):
+        plan("lowrank", split=0.55, tower_share=0.5)
+
+
+def test_version_1_of_lowrank_plans_what_the_golden_homes_of_version_1_were_charged():
+    """Two queries, to the last digit: its weeks are drawn, and may be asked for again by a person who kept settings."""
+    settings = Settings(privacy=PrivacySettings(delta=2e-6))
+    visits, matrix = (event for door in scheme_of("lowrank", 1).plan(settings).values() for event in door)
+    assert (visits.sensitivity, matrix.sensitivity) == (732, pytest.approx(WEIGHTED, rel=1e-12))
+    assert rho(visits) / (rho(visits) + rho(matrix)) == pytest.approx(0.03)
+    with closing(sqlite3.connect(HOME_1 / "ledger.sqlite")) as ledger:
+        charged = [json.loads(events) for (events,) in ledger.execute("select events from charges order by row")]
+    assert [numbers(event) for event in (visits, matrix)] == [
+        pytest.approx(numbers(from_record(event)), rel=1e-9) for events in charged[:2] for event in events
+    ]
 
 
 def test_basic_totals_may_all_fall_in_one_place():

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import shapely
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from density_assets.calendar import HOURS
 from density_assets.geography.cover import minimum_cover
@@ -34,12 +35,13 @@ class Bounded:
     """What each user contributes to the doors, one row each.
 
     truncated: at most one point per hour and l in all. weighted: all points, in units of 2^-16. sampled: one point,
-    per ROI. visits: number of points, clamped.
+    per ROI. totals: points of the week per ROI, in units of 2^-16. visits: number of points, clamped.
     """
 
     truncated: Matrix
     weighted: Matrix
     sampled: Matrix
+    totals: Matrix
     visits: NDArray[np.int64]
 
 
@@ -53,10 +55,25 @@ def bounded(traces: Traces, settings: Settings, rng: np.random.Generator) -> Bou
     one = _drawn(traces, 1, rng)
     user, roi, _ = one.points()
     sampled = trace_matrix(one, user, roi, np.zeros_like(user), 1).matrix
-    weight = np.minimum(WEIGHT_UNIT, np.sqrt(settings.scheme.weight_l * WEIGHT_UNIT**2 // np.maximum(sizes, 1)))
     weighted = traces.matrix.astype(np.int64)
-    weighted.data = np.repeat(weight.astype(np.int64), sizes)
-    return Bounded(_drawn(hourly, l, rng).matrix, weighted, sampled, np.minimum(sizes, clamp).astype(np.int64))
+    weighted.data = np.repeat(_weights(sizes, settings.scheme.weight_l), sizes)
+    totals = _totals(traces, settings.scheme.tower_l)
+    return Bounded(_drawn(hourly, l, rng).matrix, weighted, sampled, totals, np.minimum(sizes, clamp).astype(np.int64))
+
+
+def _totals(traces: Traces, tower_l: int) -> Matrix:
+    """Points of each user per ROI, weighed down to their norm."""
+    user, roi, _ = traces.points()
+    visits = csr_array((np.ones_like(user), (user, roi)), shape=(traces.matrix.shape[0], traces.rois))
+    visits.sum_duplicates()
+    weight = _weights(visits.multiply(visits).sum(axis=1), tower_l)
+    visits.data = visits.data * np.repeat(weight, np.diff(visits.indptr))
+    return visits
+
+
+def _weights(squares: NDArray[np.int64], norm: int) -> NDArray[np.int64]:
+    """The integer weight of each user whose vector has so large a sum of squares."""
+    return np.asarray(np.minimum(WEIGHT_UNIT, np.sqrt(norm * WEIGHT_UNIT**2 // np.maximum(squares, 1))), np.int64)
 
 
 def _drawn(traces: Traces, most: int, rng: np.random.Generator, *, per_hour: bool = False) -> Traces:
@@ -116,8 +133,9 @@ def _counts(members: Matrix, parts: Bounded, towers: bool, shape: tuple[int, ...
     series: Any = members.astype(np.int64) @ parts.weighted if towers else group_sums(members, parts.truncated)
     series = (series.toarray() if towers else series.astype(np.float64)).reshape(shape)
     sampled = (members.astype(np.int64) @ parts.sampled.astype(np.int64)).toarray()
+    totals = (members.astype(np.int64) @ parts.totals).toarray()
     visits = members.astype(np.int64) @ parts.visits
     return [
-        steps.Counts(series=one, sampled=first, visit_total=int(total))
-        for one, first, total in zip(series, sampled, visits, strict=True)
+        steps.Counts(series=one, sampled=first, tower_totals=by_tower, visit_total=int(total))
+        for one, first, by_tower, total in zip(series, sampled, totals, visits, strict=True)
     ]

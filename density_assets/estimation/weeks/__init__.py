@@ -1,0 +1,1 @@
+"""Estimating a week from its own measurement and from those of the weeks before."""

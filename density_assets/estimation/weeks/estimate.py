@@ -1,0 +1,190 @@
+"""A week, estimated from its own measurement and from what earlier weeks have said. No week costs privacy twice.
+
+    usual week (profile)  ←  the pooled past, filtered
+    expected              =  usual week x city-wide factors of this week's hours
+    this week             =  expected + innovation, filtered by how far weeks drift
+                             + stretches in which a tower stands apart
+                             days and towers that the past does not explain: the week alone
+    visits                =  scaled to the noisy number of visits, towers by the ratio of their totals
+
+The first week is the single-week filter. All of it is post-processing of measurements that are paid for, and of public
+geography. Constants come from synthetic cities (`docs/weeks.md`).
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from density_assets.calendar import HOURS
+from density_assets.estimation.kronecker import Filtered, learn, modes, nearness, nothing, sizes
+from density_assets.estimation.tower_ratio import Totals, TowerRatio, tower_ratio
+from density_assets.estimation.weeks.errors import Apart, Errors, OfFactors, OfStretches, Scaled, Separable, Together
+from density_assets.estimation.weeks.factors import CLIP, hour_factors
+from density_assets.estimation.weeks.innovation import filter_innovation
+from density_assets.estimation.weeks.measured import Measured
+from density_assets.estimation.weeks.odd import DAY, odd_days, odd_towers, remembered
+from density_assets.estimation.weeks.profile import Profile
+from density_assets.estimation.weeks.state import State, Week
+from density_assets.estimation.weeks.stretches import changes, find_stretches
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+RELEARNED = 6  # rounds of learning when a week joins the past
+
+
+@dataclass(frozen=True)
+class WeekEstimate:
+    """What is said of one week: visits per tower and hour, and their errors."""
+
+    series: Floats
+    errors: Errors
+
+    def variance_of_sums(self, areas: Floats | csr_array[np.float64, tuple[int, int]], hours: Floats) -> Floats:
+        """Variance of areas @ series @ hours, for areas (k x towers) and hours (168 x p)."""
+        dense = areas.toarray() if isinstance(areas, csr_array) else areas
+        return self.errors.variance(dense, hours)
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What a week looks like before it is scaled to visits, and what of it the past should learn.
+
+    week: what joins the past. towers, days: those that are odd. evidence: of drift.
+    """
+
+    series: Floats
+    errors: Errors
+    week: Week
+    towers: Mask
+    days: Mask
+    evidence: Floats
+
+
+def estimate_week(state: State | None, measured: Measured, xy: Floats) -> tuple[WeekEstimate, State]:
+    """The estimate of a week, and what the next week may know.
+
+    state: what the weeks before have left; None before the first.
+    xy: positions of the towers, distinct.
+    """
+    _check(state, measured, xy)
+    near = nearness(xy)
+    past = State.empty(*measured.series.shape) if state is None else state
+    seen, past = _next(past, measured, near) if past.tells else _first(past, measured, near)
+    past = _with_totals(past, measured, seen)
+    return _scaled(seen, past, measured, xy), past
+
+
+def _check(state: State | None, measured: Measured, xy: Floats) -> None:
+    shape = (len(xy), HOURS)
+    if measured.series.shape != shape or not np.isfinite(measured.series).all() or not measured.sigma > 0:
+        raise ValueError(
+            f"a measurement must be a finite matrix of {shape[0]} towers and {HOURS} hours with positive noise, got "
+            f"shape {measured.series.shape} and sigma={measured.sigma}"
+        )
+    if state is not None and state.total.shape != shape:
+        raise ValueError(f"the past must be of the same {shape[0]} towers, got {len(state.total)}")
+
+
+def _first(past: State, measured: Measured, near: Floats) -> tuple[_Seen, State]:
+    """The single-week filter; stretches are kept from the past that follows."""
+    filtered = _alone(measured, near)
+    mean = np.maximum(filtered.mean, 0.0)
+    variance = filtered.towers**2 @ filtered.variance @ (filtered.hours**2).T
+    found = find_stretches(measured.series - mean, mean, measured.sigma, variance)
+    change, use = changes(found, mean.shape)
+    week = Week(measured.series - change, measured.sigma, np.ones(mean.shape[1]), use)
+    none_odd = np.zeros(len(mean), bool), np.zeros(mean.shape[1] // DAY, bool)
+    seen = _Seen(mean, _errors_alone(filtered), week, *none_odd, past.evidence)
+    learned = replace(past, hours=filtered.covariance)
+    return seen, learned.faded(np.ones_like(mean)).with_week(week)
+
+
+def _next(past: State, measured: Measured, near: Floats) -> tuple[_Seen, State]:
+    """A week after others: first as the past knows sizes and hours, then as this week lets us know them better."""
+    pooled = past.pooled()
+    first = _seen(past, measured, Profile.of(pooled, sizes(pooled.mean, pooled.sigma), past.hours, near), near)
+    joined = past.with_week(first.week).pooled()
+    size = sizes(joined.mean, joined.sigma)
+    hours = Profile.of(joined, size, past.hours, near, RELEARNED).hours
+    seen = _seen(past, measured, Profile.of(pooled, size, hours, near), near)
+    kept, use, odd_weeks = remembered(seen.towers, seen.days, past.odd_weeks, seen.week.use)
+    learned = replace(past, hours=hours, odd_weeks=odd_weeks, evidence=past.evidence + seen.evidence)
+    return seen, learned.faded(kept).with_week(replace(seen.week, use=use))
+
+
+def _seen(past: State, measured: Measured, profile: Profile, near: Floats) -> _Seen:
+    """The week, given the usual one."""
+    noisy, sigma = measured.series, measured.sigma
+    factors = hour_factors(noisy, sigma, profile)
+    expected = profile.mean * factors.value
+    towers = odd_towers(noisy, sigma, expected, profile.variance)
+    residual = np.where(towers[:, None], 0.0, noisy - expected)
+    found = find_stretches(residual, expected, sigma, profile.variance)
+    change, use = changes(found, noisy.shape)
+    usual = np.clip(residual - change, -CLIP * sigma, CLIP * sigma)
+    new = filter_innovation(usual, expected, sigma, profile, past.evidence)
+    days = odd_days(residual, sigma**2 + new.variance, towers)
+    series = np.maximum(expected + new.step + change, 0.0)
+    errors: Errors = Together((new.errors, OfFactors(profile.mean, factors.covariance), OfStretches(found)))
+    if towers.any() or days.any():
+        series, errors = _apart(series, errors, towers, np.repeat(days, DAY), _alone(measured, near))
+    return _Seen(series, errors, Week(noisy - change, sigma, factors.value, use), towers, days, new.evidence)
+
+
+def _apart(series: Floats, errors: Errors, towers: Mask, hours: Mask, alone: Filtered) -> tuple[Floats, Errors]:
+    """An estimate in which odd towers and hours are taken from the week alone."""
+    odd = towers[:, None] | hours
+    return np.where(odd, np.maximum(alone.mean, 0.0), series), Apart(errors, _errors_alone(alone), towers, hours)
+
+
+def _alone(measured: Measured, near: Floats) -> Filtered:
+    """The filter of a single week."""
+    if measured.series.mean() <= 0:  # not even the city as a whole rises above the noise
+        return nothing(measured.series.shape, measured.sigma)
+    size = sizes(measured.series, measured.sigma)
+    return learn(measured.series, measured.sigma, size, modes(size, near))
+
+
+def _errors_alone(filtered: Filtered) -> Errors:
+    return Separable(filtered.towers, filtered.hours, filtered.variance, filtered.common)
+
+
+def _with_totals(past: State, measured: Measured, seen: _Seen) -> State:
+    """The past with this week's totals of towers, as shares of the city; without them if they are not clear."""
+    if measured.towers is None or not Totals(measured.towers, _errors_of_totals(measured)).clear:
+        return past
+    city, estimated = measured.towers.sum(), max(float(seen.series.sum()), 1.0)
+    weight = (city / measured.towers_sigma) ** 2
+    return replace(
+        past,
+        measured=past.measured + weight * measured.towers / city,
+        filtered=past.filtered + weight * seen.series.sum(axis=1) / estimated,
+        towers_weight=past.towers_weight + weight,
+        towers_noise=past.towers_noise + weight,  # weight² · variance
+    )
+
+
+def _errors_of_totals(measured: Measured) -> Floats:
+    return np.full(len(measured.series), measured.towers_sigma)
+
+
+def _scaled(seen: _Seen, past: State, measured: Measured, xy: Floats) -> WeekEstimate:
+    """In visits: towers by the ratio of their totals, the city by the noisy number of visits."""
+    ratio = _ratio(seen, past, xy)
+    total = max(float((ratio.factor[:, None] * seen.series).sum()), 1.0)
+    scale, error = max(measured.visits, 0.0) / total, measured.visits_sigma / total
+    series = scale * ratio.factor[:, None] * seen.series
+    return WeekEstimate(series, Scaled(seen.series, seen.errors, ratio.factor, ratio.error, scale, error, xy))
+
+
+def _ratio(seen: _Seen, past: State, xy: Floats) -> TowerRatio:
+    """By what the weights made each tower too small or too large, from the totals of all weeks."""
+    if not past.towers_weight.all():
+        return TowerRatio(np.ones(len(xy)), np.zeros(len(xy)))
+    of_week = np.sqrt(seen.errors.variance(np.eye(len(xy)), np.ones((seen.series.shape[1], 1)))[:, 0])
+    filtered = Totals(past.filtered / past.towers_weight, of_week / max(float(seen.series.sum()), 1.0))
+    measured = Totals(past.measured / past.towers_weight, np.sqrt(past.towers_noise) / past.towers_weight)
+    return tower_ratio(measured, filtered, xy)
