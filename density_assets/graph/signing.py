@@ -48,17 +48,28 @@ def _covering(*origins: str) -> Columns:
 
 
 def _sign_week(city: City, step: Step, act: Act | None) -> None:
-    """Sign the list of a week, unless it is the one that was signed last, and note it in the ledger."""
-    manifest, release = step.files.file("manifest", "json"), step.release
+    """Sign the list of a week, one run at a time."""
+    manifest = step.files.file("manifest", "json")
     aside = _aside(manifest)
-    content, accounts = aside.read_bytes(), city.ledger.accounts()
+    with city.store.locked(f"signing-{step.week}-{step.release.revision}"):
+        # Two runs at once write the same list; the one that comes second finds it signed.
+        content = (aside if aside.exists() else manifest).read_bytes()
+        try:
+            _sign_list(city, step, act, content)
+        finally:
+            aside.unlink(missing_ok=True)
+    city.anchor_head()  # what is published from here on can be told from what a later ledger says
+
+
+def _sign_list(city: City, step: Step, act: Act | None, content: bytes) -> None:
+    """Sign a list, unless it is the one that was signed last, and note it in the ledger."""
+    manifest, release, accounts = step.files.file("manifest", "json"), step.release, city.ledger.accounts()
     digest, said = hashlib.sha256(content).hexdigest(), json.loads(content)
     signed = accounts.publications(release.which)
     if signed and signed[-1].body["manifest"] == digest:
         signature = bytes.fromhex(signed[-1].body["signature"])
     else:
         if signed and not step.again:
-            aside.unlink()
             raise PublishedStays(published_otherwise(step.files, _first_other(manifest, said)))
         refuse_what_does_not_follow(city, step)
         asked = needed(act, "publishing a release")
@@ -79,8 +90,6 @@ def _sign_week(city: City, step: Step, act: Act | None) -> None:
     # Noted first, as draws are: a run that is killed here finds the signature in the ledger and writes that.
     write_durably(manifest, content)
     write_durably(manifest.with_suffix(".sig"), signature)
-    aside.unlink()
-    city.anchor_head()  # what is published from here on can be told from what a later ledger says
 
 
 def _aside(manifest: Path) -> Path:
