@@ -30,12 +30,15 @@ def backfill(city: City, first: str, last: str, act: Act | None) -> int:
     return _one_by_one(city, WEEKLY, _weeks(city, first, last), "backfill", act)
 
 
-def rebuild(city: City, first: str | None, last: str | None, act: Act | None) -> int:
-    """Make the tables and files of released weeks again from stored draws; without weeks, of all of them."""
+def rebuild(city: City, first: str | None, last: str | None, act: Act | None, *, again: bool = False) -> int:
+    """Make the tables and files of released weeks again from stored draws; without weeks, of all of them.
+
+    again: whether published weeks may be published with other files.
+    """
     weeks = _weeks(city, first, last or first) if first else _released(city)
     if not weeks:
         raise BadInput(f"there must be a released week to rebuild, {city.store.release} holds none: release one first")
-    return _one_by_one(city, REBUILD, weeks, "rebuild", act)
+    return _one_by_one(city, REBUILD, weeks, "rebuild", act, again=again)
 
 
 def evaluate_week(city: City, asked: str) -> int:
@@ -70,9 +73,9 @@ def audit(city: City) -> int:
     return 0 if page["problems"] == 0 else 1
 
 
-def _one_by_one(city: City, job: str, weeks: list[date], command: str, act: Act | None) -> int:
+def _one_by_one(city: City, job: str, weeks: list[date], command: str, act: Act | None, *, again: bool = False) -> int:
     done = 0
-    while done < len(weeks) and _run_week(city, job, weeks[done], act):
+    while done < len(weeks) and _run_week(city, job, weeks[done], act, again=again):
         done += 1
     print(f"done: {', '.join(map(str, weeks[:done])) or 'none'}")
     if done == len(weeks):
@@ -83,9 +86,9 @@ def _one_by_one(city: City, job: str, weeks: list[date], command: str, act: Act 
     return 1
 
 
-def _run_week(city: City, job: str, week: date, act: Act | None) -> bool:
+def _run_week(city: City, job: str, week: date, act: Act | None, *, again: bool = False) -> bool:
     print(f"{city.name}, week of {week}", file=sys.stderr)
-    return _run(city, job, act, partition_key=str(week)).success
+    return _run(city, job, act, again=again, partition_key=str(week)).success
 
 
 def _run(city: City, job: str, act: Act | None = None, **options: Any) -> Ended:

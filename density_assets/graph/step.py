@@ -18,7 +18,7 @@ import polars as pl
 from density_assets.calendar import WeekClock, week_clock
 from density_assets.city import City
 from density_assets.errors import BadInput
-from density_assets.graph.acting import act_of_run
+from density_assets.graph.acting import AGAIN_TAG, act_of_run
 from density_assets.graph.jobs import REBUILD
 from density_assets.privacy.acts import Act
 from density_assets.privacy.release import Release
@@ -128,12 +128,14 @@ class Step:
 
     read: opens what it declares.
     say, warn: take lines for whoever watches the run.
+    again: whether a person asked for a published week to be published with other files.
     """
 
     settings: Settings
     read: Reader
     say: Callable[[str], None] = _nowhere
     warn: Callable[[str], None] = _nowhere
+    again: bool = False
 
     @property
     def name(self) -> str:
@@ -200,7 +202,7 @@ def step_for(
     read = Reader(name, zone, inputs, tables, week, release)
     say, warn = context.log.info, context.log.warning
     if zone.free:
-        return Step(city.settings, read, say, warn)
+        return Step(city.settings, read, say, warn, AGAIN_TAG in context.run.tags)
     rebuilding, act = context.run.job_name == REBUILD, act_of_run(context.run.tags, city.settings)
     return RecordStep(city.settings, read, say, warn, city=city, rebuilding=rebuilding, act=act)
 

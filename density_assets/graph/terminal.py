@@ -8,7 +8,7 @@ import dagster as dg
 
 from density_assets.city import City
 from density_assets.graph.abandoned import this_process
-from density_assets.graph.acting import TERMINAL, tags_of
+from density_assets.graph.acting import AGAIN_TAG, TERMINAL, tags_of
 from density_assets.graph.called_off import CALLED_OFF
 from density_assets.graph.instance import open_instance
 from density_assets.graph.partitions import weekly_partitions
@@ -24,14 +24,20 @@ class Ended:
     shown: dict[str, dict[str, Any]]
 
 
-def execute(city: City, definitions: dg.Definitions, job: str, act: Act | None = None, **options: Any) -> Ended:
-    """Run a job, and say what failed."""
+def execute(
+    city: City, definitions: dg.Definitions, job: str, act: Act | None = None, *, again: bool = False, **options: Any
+) -> Ended:
+    """Run a job, and say what failed.
+
+    again: whether a published week may be published with other files.
+    """
+    tags = {**this_process(), **tags_of(act), TERMINAL: "yes", **({AGAIN_TAG: "yes"} if again else {})}
     open_instance(city)
     if city.sealed:
         warm_up()
     with dg.DagsterInstance.get() as instance:
         result = definitions.resolve_job_def(job).execute_in_process(
-            instance=instance, raise_on_error=False, tags={**this_process(), **tags_of(act), TERMINAL: "yes"}, **options
+            instance=instance, raise_on_error=False, tags=tags, **options
         )
         if not result.success:
             _print_failures(result, instance)

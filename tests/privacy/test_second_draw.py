@@ -12,11 +12,13 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import dagster as dg
 import numpy as np
+import polars as pl
 import pytest
 from ledgers import ACT
 from runs import WEEK, failures, materialise, only, opened
@@ -38,6 +40,7 @@ PUBLIC = ("cells", "antennas", "towers", "tower_cells", "overlaps", "cover_graph
 COUNTED = ("visits", "truncated_visits", "tower_series", "visit_total")
 DOORS = ("noisy_totals", "noisy_series")
 PUBLISHED = ("clusters", "smoothed_series", "density", "published_counts", "privacy_statement", "density_report")
+LATER = "2007-09-17"
 AGAIN = only(*COUNTED, *DOORS, *PUBLISHED, "signed_release")
 
 
@@ -73,14 +76,25 @@ class Attack:
     def published(self) -> dict[str, bytes]:
         return {file.name: file.read_bytes() for file in sorted(self.release.glob(f"*_{WEEK}*.*"))}
 
-    def again(self) -> list[str]:
-        """Run the week again, without opening the ledger for the attacker; what refused, or nothing."""
-        job = build(self.city).resolve_job_def("weekly_release")
+    def again(self, assets=AGAIN, week: str = WEEK, job: str = "weekly_release", **tags: str) -> list[str]:
+        """Run a week again, without opening the ledger for the attacker; what refused, or nothing."""
+        said = {f"density/{name}": value for name, value in {"by": "op", "reason": "a test", **tags}.items()}
         with dg.DagsterInstance.ephemeral() as instance:
-            result = job.execute_in_process(
-                instance=instance, partition_key=WEEK, raise_on_error=False, asset_selection=AGAIN
+            result = (
+                build(self.city)
+                .resolve_job_def(job)
+                .execute_in_process(
+                    instance=instance, partition_key=week, raise_on_error=False, asset_selection=assets, tags=said
+                )
             )
         return [] if result.success else failures(result)
+
+    def write_week(self, week: str) -> None:
+        """Give the town records of another week."""
+        folder = self.town.folder / "visits" / week
+        folder.mkdir()
+        (folder / "part-0.csv").write_text(f"user_id,time,tower_id\nann,{week} 08:10:00,A\n")
+        (folder / "_SUCCESS").touch()
 
     def lose(self, *patterns: str) -> None:
         for pattern in patterns:
@@ -361,18 +375,20 @@ def test_the_release_itself_verifies(forged):
     assert verify(folder / f"manifest_{WEEK}.json", key).status == 0
 
 
-def constant_counts(folder: Path) -> None:
-    file = folder / f"density_{WEEK}.csv"
+def constant_counts(folder: Path, week: str = WEEK) -> None:
+    file = folder / f"density_{week}.csv"
     lines = file.read_text().splitlines()
     file.write_text("\n".join([lines[0], *(",".join([*line.split(",")[:3], "7", "1.0"]) for line in lines[1:])]) + "\n")
 
 
-def restated(folder: Path) -> None:
+def restated(folder: Path, week: str = WEEK) -> None:
     """Recompute every digest that is not signed."""
-    statement, manifest = folder / f"privacy_statement_{WEEK}.json", folder / f"manifest_{WEEK}.json"
+    statement, manifest = folder / f"privacy_statement_{week}.json", folder / f"manifest_{week}.json"
     said = json.loads(statement.read_text())
     said["files"] = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in said["files"]}
     statement.write_text(json.dumps(said, indent=2))
+    if not manifest.exists():
+        return
     listed = json.loads(manifest.read_text())
     for name in listed["files"]:
         content = (folder / name).read_bytes()
@@ -467,3 +483,82 @@ def test_a_wrong_key_at_hand_does_not_sign(attack, tmp_path):
     attack.town.set("[engine]", f'[signing]\nkey = "{tmp_path}/other.pem"\n[engine]')
     with pytest.raises(BadInput, match="must be signed with the key that the ledger names"):
         opened(attack.town.settings, attack.home).signer(Ledger(attack.home).accounts().key)
+
+
+# --- what the key signs -----------------------------------------------------------------------------------------------
+
+
+def publications(attack: Attack) -> list[str]:
+    return [entry.body["manifest"] for entry in Ledger(attack.home).accounts().of("published")]
+
+
+def test_a_published_week_is_not_signed_again_with_other_files(attack):
+    """Counts, statement and digests rewritten on disk; then the step that signs, alone."""
+    published, signed = attack.published(), publications(attack)
+    constant_counts(attack.release)
+    restated(attack.release)
+    (attack.release / f"manifest_{WEEK}.json").write_bytes(published[f"manifest_{WEEK}.json"])
+    (message,) = attack.again(only("signed_release"))
+    assert "its files must stay as they were signed" in message
+    assert publications(attack) == signed
+    assert attack.published()[f"manifest_{WEEK}.json"] == published[f"manifest_{WEEK}.json"]
+    assert not list(attack.release.glob("*.unsigned"))
+
+
+def test_the_stored_draws_of_a_published_week_are_signed_byte_by_byte(attack):
+    """A draw's values are on the ledger, not the bytes of its file: those are the manifest's."""
+    file = sorted(attack.home.glob("*/release/measurements/*.npz"))[0]
+    with zipfile.ZipFile(file, "a") as archive:
+        archive.comment = b"anything at all"
+    assert "its files must stay as they were signed" in attack.again(AGAIN)[0]
+    assert len(publications(attack)) == 1
+
+
+def test_a_published_file_is_not_overwritten_by_another(attack):
+    """What a changed table gives is refused where it would be written, not only where it would be signed."""
+    table = attack.release / "tables" / "density" / f"{WEEK}.parquet"
+    other = pl.read_parquet(table).with_columns(pl.lit(5, pl.Int64).alias("count"))
+    published = attack.published()
+    other.write_parquet(table)
+    messages = attack.again(only("published_counts", "privacy_statement", "density_report", "signed_release"))
+    assert "its files must stay as they were signed" in messages[0]
+    assert attack.published() == published
+
+
+def test_a_week_is_published_with_other_files_if_a_person_says_so(attack, monkeypatch):
+    """A newer software may write the page otherwise: recorded, with what it replaces, and then quiet."""
+    (before,), published = publications(attack), attack.published()
+    monkeypatch.setattr("density_assets.graph.release.clock_note", lambda clock: "A newer page.")
+    assert f"report_{WEEK}.html would be another" in attack.again()[0]
+    assert attack.published() == published
+    assert attack.again(again="yes") == []
+    entry = list(Ledger(attack.home).accounts().of("published"))[-1]
+    assert (entry.body["replaces"], entry.body["by"]) == (before, "op")
+    assert verify(attack.release / f"manifest_{WEEK}.json", entry.body["key"]).status == 0
+    assert attack.again() == []
+    assert len(publications(attack)) == 2
+
+
+@pytest.mark.parametrize("spoil", ["noisy_series", "smoothed_series", "density", "csv", "statement"])
+def test_what_is_signed_first_must_follow_from_the_draws(attack, spoil):
+    """A week that is drawn and not yet published: whatever lies between draw and manifest is made up."""
+    attack.write_week(LATER)
+    made = only(*COUNTED, *DOORS, *PUBLISHED)
+    assert attack.again(made, LATER) == []
+    folder = attack.release
+    if spoil in ("noisy_series", "smoothed_series", "density"):
+        file = folder / "tables" / spoil / f"{LATER}.parquet"
+        table = pl.read_parquet(file)
+        name = {"noisy_series": "value", "smoothed_series": "visits", "density": "count"}[spoil]
+        table.with_columns((pl.col(name) + 7).alias(name)).write_parquet(file)
+    elif spoil == "csv":
+        constant_counts(folder, LATER)
+        restated(folder, LATER)
+    else:
+        file = folder / f"privacy_statement_{LATER}.json"
+        file.write_text(file.read_text().replace('"epsilon": 0.3', '"epsilon": 0.1'))
+    (message,) = attack.again(only("signed_release"), LATER)
+    assert "must follow from what was drawn" in message
+    assert len(publications(attack)) == 1
+    assert attack.again(only(*DOORS, *PUBLISHED, "signed_release"), LATER, "rebuild_release") == []
+    assert len(publications(attack)) == 2
