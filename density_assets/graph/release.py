@@ -36,7 +36,7 @@ from density_assets.publication.files import (
     digests,
     geojson,
 )
-from density_assets.publication.keeping import refuse_other_files
+from density_assets.publication.keeping import published_statement, refuse_other_files
 from density_assets.publication.manifest import Seal
 from density_assets.publication.pages.page import ReportData, report_html
 from density_assets.publication.pictures.maps import value_map
@@ -230,7 +230,10 @@ def stated(step: Step, accounts: Accounts, paid_by: frozenset[str]) -> dict[str,
         budget=Budget.of(step.settings),
         files=digests([*(step.files.file(*name) for name in COUNT_FILES), file]),
     )
-    return statement(facts)
+    said = statement(facts)
+    # Warnings compare with the population that settings state: those of a published week are what was stated then.
+    published = published_statement(step.files)
+    return {**said, "warnings": published["warnings"]} if "warnings" in published else said
 
 
 @asset(

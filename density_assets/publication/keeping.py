@@ -7,11 +7,12 @@ refusal tells nobody anything; it can be asked for before anything runs.
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from density_assets.errors import BadInput
 from density_assets.privacy.release import Release
-from density_assets.publication.files import Naming
-from density_assets.publication.verification import listed_digests, stated_measurements
+from density_assets.publication.files import Naming, digests
+from density_assets.publication.verification import listed_digests, read_statement, stated_measurements
 
 
 class PublishedStays(BadInput):
@@ -49,6 +50,14 @@ def refuse_other_files(files: Naming, contents: Mapping[Path, bytes]) -> None:
     for file, content in contents.items():
         if listed.get(file.name) not in (None, hashlib.sha256(content).hexdigest()):
             raise PublishedStays(published_otherwise(files, file.name))
+
+
+def published_statement(files: Naming) -> dict[str, Any]:
+    """The statement of a published week, if it is the one that its manifest lists; else nothing."""
+    file = files.file("privacy_statement", "json")
+    listed = listed_digests(files.file("manifest", "json")).get(file.name)
+    signed = listed is not None and file.is_file() and digests([file])[file.name] == listed
+    return read_statement(file) if signed else {}
 
 
 def published_otherwise(files: Naming, name: str) -> str:
