@@ -17,7 +17,7 @@ def budget(
     epsilon: Annotated[
         float | None, typer.Option("--epsilon", help="Of the releases to plan; by default that of the settings.")
     ] = None,
-    weeks: Annotated[int, typer.Option("--weeks", help="How many releases to plan.")] = 52,
+    weeks: Annotated[int, typer.Option("--weeks", min=1, max=5200, help="How many releases to plan.")] = 52,
     give: Annotated[
         float | None, typer.Option("--give", help="A new budget, as epsilon of a year; recorded with who and why.")
     ] = None,

@@ -31,6 +31,9 @@ def ledger(
     by: By = None,
     reason: Reason = None,
     adopt: Annotated[bool, typer.Option("--adopt", help="With init: take over a ledger of version 1.")] = False,
+    old: Annotated[
+        str | None, typer.Option("--old", help="With key: the old key, if the home does not keep it; PEM or agent:….")
+    ] = None,
 ) -> int:
     """Open, verify, copy or move the ledger, or change the key that releases are signed with."""
     from density_assets.city import City
@@ -44,7 +47,7 @@ def ledger(
     elif action == "moved":
         opening.say_moved(city.ledger, act(city, by, reason, "moving a ledger"), known)
     elif action == "key":
-        _change_key(city, act(city, by, reason, "changing the key"), known)
+        _change_key(city, act(city, by, reason, "changing the key"), known, old)
     elif action == "anchor":
         if not city.anchor_head():
             raise BadInput("[anchor] of the settings must say where: a file, a git repository or a time stamp service")
@@ -84,7 +87,7 @@ def policy(
 
 def approve(
     week: Annotated[str, typer.Option("--week", help="The Monday of the week.")],
-    revision: Annotated[int, typer.Option("--revision", help="Which revision of it.")],
+    revision: Annotated[int, typer.Option("--revision", min=2, help="Which revision of it, from 2.")],
     settings: SettingsFile = None,
     by: By = None,
     reason: Reason = None,
@@ -111,11 +114,18 @@ def sign(
     return 0
 
 
-def _change_key(city: "City", changed_by: "Act", known: "Witnesses") -> None:
+def _change_key(city: "City", changed_by: "Act", known: "Witnesses", old: str | None) -> None:
     from resources.ledger.deciding import change_key
 
     accounts = city.ledger.accounts(known)
-    change_key(city.ledger, accounts, city.new_key(), city.old_signer(accounts.key), changed_by, known)
+    before = open_key(old if old.startswith("agent:") else Path(old)) if old else city.old_signer(accounts.key)
+    if before is not None and before.public.hex() != accounts.key:
+        raise BadInput(
+            f"--old must be the key in force, {old} is another: give that one, or leave it out if it is lost"
+        )
+    change_key(city.ledger, accounts, city.new_key(), before, changed_by, known)
+    if before is None:
+        print("the old key did not agree to this, and every verifier will say so: was it lost? Else see --old")
 
 
 def _report(city: "City") -> None:

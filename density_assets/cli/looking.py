@@ -19,7 +19,7 @@ def check(settings: SettingsFile = None, week: Week = None) -> int:
 
 def ui(
     settings: SettingsFile = None,
-    port: Annotated[int, typer.Option("--port", help="Where on this machine to serve.")] = 3000,
+    port: Annotated[int, typer.Option("--port", min=1, max=65535, help="Where on this machine to serve.")] = 3000,
     read_only: Annotated[
         bool, typer.Option("--read-only", help="For auditors: nothing can be started or changed.")
     ] = False,

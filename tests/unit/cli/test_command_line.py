@@ -11,8 +11,12 @@ from typing import NamedTuple
 import pytest
 
 from density_assets.__main__ import main
+from density_assets.publication.verify import signature_holds
 from density_assets.research import results
 from density_assets.research.study import Source
+from resources.ledger.deciding import KEY_CHANGE
+from resources.ledger.ledger import Ledger
+from resources.signing import make_key
 
 OPTIONS = {
     "release": {"--settings", "--week"},
@@ -255,3 +259,44 @@ def test_the_operator_of_the_settings_opens_the_ledger(density, town, monkeypatc
     assert "opening a ledger must say who and why" in density(*command).err
     town.set("[engine]", '[operator]\nname = "desk"\nreason = "weekly"\n[engine]')
     assert density(*command).status == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["budget", "--weeks", "-5"], "greater than or equal to 1"),
+        (["budget", "--weeks", "1000000000"], "less than or equal to 5200"),
+        (["approve", "--week", "2007-09-10", "--revision", "-5"], "greater than or equal to 2"),
+        (["ui", "--port", "0"], "greater than or equal to 1"),
+    ],
+)
+def test_numbers_that_make_no_sense_are_misuse(density, words, said):
+    ended = density(*words)
+    assert ended.status == 2
+    assert said in ended.err
+
+
+def test_a_home_that_is_a_file_is_bad_input(density, monkeypatch, tmp_path):
+    (tmp_path / "file").touch()
+    for home in (tmp_path / "file", tmp_path / "file" / "below"):
+        monkeypatch.setenv("DENSITY_HOME", str(home))
+        ended = density("budget")
+        assert (ended.status, "DENSITY_HOME must name a folder" in ended.err) == (2, True)
+
+
+def test_the_old_key_may_lie_outside_the_home_and_signs_the_change(density, town, tmp_path):
+    who = ("--settings", str(town.settings), "--by", "op", "--reason", "a test")
+    old, new = make_key(tmp_path / "old.pem"), make_key(tmp_path / "new.pem")
+    town.set("[engine]", f'[signing]\nkey = "{tmp_path}/old.pem"\n[engine]')
+    assert density("ledger", "init", *who).status == 0
+    town.set("old.pem", "new.pem")
+    assert "--old must be the key in force" in density("ledger", "key", *who, "--old", str(tmp_path / "new.pem")).err
+    assert density("ledger", "key", *who, "--old", str(tmp_path / "old.pem")).status == 0
+    (entry,) = Ledger(tmp_path / "home").accounts().of("key")
+    assert signature_holds(old.public, KEY_CHANGE + new.public, bytes.fromhex(entry.body["signed"]))
+
+
+@pytest.mark.parametrize("name", ["keys", "anchors"])
+def test_a_city_is_not_named_like_a_folder_of_its_home(density, town, name):
+    town.set('name = "town"', f'name = "{name}"')
+    assert "a folder which a home keeps for itself" in density("budget", "--settings", str(town.settings)).err
