@@ -30,6 +30,7 @@ from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.charges import budget_in_force, price
 from density_assets.privacy.events import to_record
 from density_assets.privacy.noise import Noise
+from density_assets.privacy.policy import under_policy
 from density_assets.privacy.release import Release
 from density_assets.publication.files import MEASUREMENTS, Naming, draw_file
 from density_assets.publication.keeping import PublishedStays
@@ -109,7 +110,7 @@ class Measurements:
             if due:
                 accounts = self._ledger.accounts()
                 budget = budget_in_force(accounts.budget(request.population), order.settings)
-                say(price(list(accounts.rows), due, budget))
+                say(price(list(accounts.rows), due, under_policy(accounts, budget)))
             charge = self._ledger.begin_draw(key, request.doors[door])
             values = draw(self._noise)
             self._ledger.finish_draw(charge, key, draw_digest(key, values))

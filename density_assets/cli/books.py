@@ -28,6 +28,7 @@ def budget(
     """Say what releases have cost, what is left, and what plans would cost; or give another budget."""
     from density_assets.city import City
     from density_assets.privacy.charges import budget_to_show
+    from density_assets.privacy.policy import under_policy
     from density_assets.publication.budget_report import budget_report
 
     city = City.here()
@@ -37,7 +38,8 @@ def budget(
     accounts = city.ledger.accounts(city.measurements.witnesses())
     recorded = accounts.budget(city.population)
     in_force, refusal = budget_to_show(recorded, city.settings)
-    print(budget_report(planned, in_force, accounts.rows, chosen_week(week, city), weeks))
+    permitted = under_policy(accounts, in_force)
+    print(budget_report(planned, permitted, accounts.rows, chosen_week(week, city), weeks))
     if refusal:
         print(f"nothing can be released under these settings: {refusal}")
     elif recorded not in (None, in_force):
@@ -45,6 +47,8 @@ def budget(
             f"recorded is epsilon {recorded.epsilon:g} at delta {recorded.delta:g}; the settings state less, and that "
             "is in force: take budget_epsilon and budget_delta out of [privacy] to use what is recorded"
         )
+    if permitted != in_force:
+        print(f"the policy in force permits epsilon {permitted.epsilon:g} at delta {permitted.delta:g}, and no more")
     return 0
 
 

@@ -71,13 +71,20 @@ def policy(
         Path | None, typer.Option("--signature", help="By the officer's key, where the policy in force names one.")
     ] = None,
 ) -> int:
+    to_sign: Annotated[
+        Path | None, typer.Option("--to-sign", help="Record nothing; write here what the officer signs.")
+    ] = None,
     """Record what a data-protection officer permits; it is enforced before anything is charged."""
     from density_assets.city import City
-    from density_assets.privacy.policy import policy_in_force
-    from resources.ledger.deciding import set_policy
+    from density_assets.privacy.policy import policy_in_force, policy_to_sign
+    from resources.ledger.deciding import read_policy, set_policy
 
     city = City.here()
     if file is not None:
+    if to_sign is not None:
+        to_sign.write_bytes(policy_to_sign(city.ledger.accounts(), read_policy(_needed(file, "--to-sign"))))
+        print(to_sign)
+        return 0
         set_by = act(city, by, reason, "setting a policy")
         set_policy(city.ledger, file, set_by, signature, city.measurements.witnesses())
     in_force = policy_in_force(city.ledger.accounts())

@@ -296,6 +296,7 @@ SHAPES: dict[str, Callable[[Any], bool]] = {
     "a positive number": lambda value: type(value) in (int, float) and value > 0,
     "a share": lambda value: type(value) in (int, float) and 0 < value < 1,
     "64 hexadecimal digits": _matches("[0-9a-f]{64}"),
+    "64 hexadecimal digits or null": lambda value: value is None or _matches("[0-9a-f]{64}")(value),
     "32 hexadecimal digits": _matches("[0-9a-f]{32}"),
     "a signature": _matches("[0-9a-f]{128}"),
     "a signature or null": lambda value: value is None or _matches("[0-9a-f]{128}")(value),
@@ -468,6 +469,7 @@ class Chain:
         self.begun: set[str] = set()
         self.draws: dict[str, str] = {}  # digest of the draw, by charge
         self._nonces: set[str] = set()
+        self.policy: Record = {}  # the body of the newest
         self._replay(said["entries"])
 
     def _replay(self, entries: list[Record]) -> None:
@@ -541,6 +543,23 @@ class Chain:
         self._nonces.add(body["nonce"])
         self.charges[entry["hash"]] = {**body, "at": entry["at"], "hash": entry["hash"]}
 
+        before, self.policy = self.policy, body
+        if "signature" not in body:
+            if "signature" in before:
+                self.wrong.append(f"the policy of {where} lacks a signature or the word that there is none")
+            return
+        shaped(body, where, officer="64 hexadecimal digits or null", replaces="64 hexadecimal digits or null")
+        shaped(body, where, signature="a signature or null")
+        if body["replaces"] != before.get("sha256"):
+            self.wrong.append(f"the policy of {where} replaces another than the one before it")
+        officer = before.get("officer")
+        if officer is None:
+            return
+        said = f"density policy 2\nledger {self.identity}\nreplaces {body['replaces']}\n{body['text']}"
+        signed = body["signature"]
+        message = said.encode("utf-8", "surrogatepass")
+        if signed is None or not signature_holds(bytes.fromhex(officer), message, bytes.fromhex(signed)):
+            self.wrong.append(f"the policy of {where} is not signed by the officer whom the one before it names")
     def _begun(self, entry: Record, body: Record, where: str) -> None:
         self._begin(body["charge"], where)
 

@@ -18,17 +18,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from density_assets.errors import BadInput
 from density_assets.privacy.accounts import VERSION, Accounts, NotWhole, Records, read_accounts
 from density_assets.privacy.acts import Act, needed
 from density_assets.privacy.chain import GENESIS, row_hash
 from density_assets.privacy.charges import Budget, Row, budget_in_force, is_simulated, refuse_over_budget
 from density_assets.privacy.events import Event, to_record
-from density_assets.privacy.policy import refuse_budget, refuse_charges
+from density_assets.privacy.policy import refuse_budget, refuse_charges, refuse_forged_policies, under_policy
 from density_assets.privacy.release import Charge
 from density_assets.settings import Settings
 from resources.ledger.book import Book, LedgerError, Writer
 from resources.ledger.sqlite import SqliteBook
 from resources.ledger.witnesses import NOTHING, Witnesses
+from resources.signing import signature_holds
 
 CHARGED_UNIT = "one subscriber identifier, one week"
 
@@ -184,7 +186,7 @@ class Adding:
             "previous": entries[-1].hash if entries else GENESIS,
         }
         self._writer.append({"row": len(entries) + 1, **record, "hash": row_hash(record)})
-        self.accounts = read_accounts(self._writer.read())
+        self.accounts = checked_accounts(self._writer.read())
 
     def budget_for(self, population: str, order: Order, act: Act) -> Budget:
         """The budget in force; the first is that of the settings, and recorded."""
@@ -193,12 +195,37 @@ class Adding:
         if recorded is None:
             refuse_budget(self.accounts, budget, act)
             self.append("budget", _budget_body(population, budget, act))
-        return budget
+        return under_policy(self.accounts, budget)
+
+
+def _refuse_drawn(accounts: Accounts, charges: Sequence[Charge]) -> None:
+    """Raise if a door of this revision of the week was drawn before, under whatever settings."""
+    for charge in charges:
+        charged = accounts.charges_of(charge.population, charge.which)
+        if any(row.digest and row.charge.door == charge.door for row in charged):
+            raise LedgerError(
+                f"a revision of a week is drawn once, {charge.door} of revision {charge.revision} of the week of "
+                f"{charge.week} was drawn already: restore its draw (release/measurements) from a backup, or declare "
+                f"revision {charge.revision + 1} of this week in [revisions], which is charged. Nothing was charged "
+                "and nothing drawn"
+            )
+
+
+def checked_accounts(records: Records) -> Accounts:
+    """What rows say; raises `NotWhole` if they are not what was written, or a policy lacks its signature."""
+    accounts = read_accounts(records)
+    try:
+        refuse_forged_policies(accounts, signature_holds)
+    except (BadInput, ValueError, KeyError, TypeError, AttributeError) as problem:
+        if isinstance(problem, NotWhole):
+            raise
+        raise NotWhole(f"a policy of the ledger cannot be read ({type(problem).__name__})") from None
+    return accounts
 
 
 def _believed(book: Book, records: Records, witnesses: Witnesses) -> Accounts:
     try:
-        accounts = read_accounts(records)
+        accounts = checked_accounts(records)
     except NotWhole as problem:
         raise LedgerError(
             f"{problem}: it was changed, removed or inserted. "

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from density_assets.errors import BadInput
-from density_assets.privacy.accounts import Accounts, NotWhole, Records, read_accounts
+from density_assets.privacy.accounts import Accounts, NotWhole, Records
 from density_assets.privacy.acts import Act, of_nobody
 from density_assets.privacy.chain import GENESIS
 from density_assets.privacy.charges import is_simulated
 from resources.ledger.book import LedgerError
-from resources.ledger.ledger import Adding, Ledger, place_digest
+from resources.ledger.ledger import Adding, Ledger, checked_accounts, place_digest
 from resources.ledger.sqlite import SqliteBook
 from resources.ledger.witnesses import Witnesses
 
@@ -135,7 +135,7 @@ def read_copy(copy: Path, witnesses: Witnesses) -> tuple[Records, Accounts]:
 
 def _believed_copy(copy: Path, records: Records, witnesses: Witnesses) -> tuple[Records, Accounts]:
     try:
-        accounts = read_accounts(records)
+        accounts = checked_accounts(records)
     except NotWhole as problem:
         raise LedgerError(f"a copy of the ledger must be whole, {copy} is not: {problem}") from None
     if not accounts.exists:
