@@ -91,7 +91,7 @@ class Ledger:
                 f"{self.book.name} {'was not' if known.exists else 'does not exist'}: "
                 f"`density ledger init{adopt} --by NAME --reason WHY`, once, on the machine that keeps it"
             )
-        if known.place != self._place(known.identity):
+        if known.place not in (self._place(known.identity), old_place_digest(known.identity, self.book)):
             raise LedgerError(
                 f"a ledger must lie where it was opened, {self.book.name} is a copy or was moved to another disk: two "
                 "copies would each pay for a draw of the same week. If the other one is gone for good, say so: "
@@ -247,6 +247,11 @@ def place_digest(identity: str, book: Book) -> str:
 
 def today() -> str:
     """The day, no more: the ledger is handed out, and how long a week took to count tells how many records it has."""
+def old_place_digest(identity: str, book: Book) -> str:
+    """The same as earlier versions said it; a ledger that was opened or moved by them is believed by it."""
+    return row_hash({"ledger": identity, "place": book.old_place()})[:32]
+
+
     return datetime.now(UTC).date().isoformat()
 
 
