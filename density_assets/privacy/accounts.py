@@ -159,6 +159,10 @@ class Accounts:
         taken_over = adopted["releases"] if adopted else ()
         drawn = (row for row in self.rows if row.release and row.drawn and row.charge.door == "noisy_series")
         return frozenset((*taken_over, *(row.release["name"] for row in drawn if row.release)))
+        return self.releases_of("noisy_series")
+
+    def releases_of(self, door: str) -> frozenset[str]:
+        """Names of the releases of which a door was drawn, or may have been."""
 
     def of(self, *kinds: str) -> Iterable[Entry]:
         """The entries of some kinds, oldest first."""

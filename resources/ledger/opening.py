@@ -176,7 +176,7 @@ def _adopted(accounts: Accounts, found: Found) -> dict[str, Any]:
         "draws": len(old.draws),
         "draws_head": old.draws[-1]["hash"] if old.draws else GENESIS,
         "stored": [vars(stored) for stored in found.stored],
-        "releases": sorted({named.what for named in found.witnesses.releases}),
+        "releases": sorted({named.what for named in (*found.witnesses.releases, *found.witnesses.totals)}),
     }
 
 

@@ -148,6 +148,26 @@ def test_a_deleted_ledger_is_missed_by_every_single_witness(attack, left):
 
 @pytest.mark.parametrize("left", [*EVERYTHING, "all"])
 def test_an_old_ledger_is_missed_by_every_single_witness(attack, released, left):
+def test_no_new_ledger_opens_beside_anything_that_a_release_left(attack):
+    """Each file of the release folder alone, with everything else of the home gone."""
+    saved = shutil.copytree(attack.home, attack.home.parent / "saved")
+    public = {f"{table}.parquet" for table in ("cells", "antennas", "towers", "tower_cells", "overlaps", "cover")}
+    tried = 0
+    for file in sorted((saved / "town" / "release").rglob("*")):
+        # The verifier says nothing of a release; clusters of one place each are those of the public list.
+        if file.is_dir() or file.name in {*public, "verify.py"} or file.parent.name == "clusters":
+            continue
+        shutil.rmtree(attack.home)
+        left = attack.home / file.relative_to(saved)
+        left.parent.mkdir(parents=True)
+        shutil.copy(file, left)
+        city = attack.city
+        with pytest.raises(LedgerError, match="named by"):
+            open_for_people(city.ledger, ACT, lambda: "ab" * 32, city.measurements.found(), adopt=False)
+        tried += 1
+    assert tried > 20
+
+
     attack.lose(*(pattern for name, pattern in EVERYTHING.items() if left not in ("all", name)))
     attack.lose_ledger()
     shutil.copy(released[1].parent / "before.sqlite", attack.home / "ledger.sqlite")
