@@ -7,11 +7,13 @@ touching a disk.
 
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
+
+from filelock import FileLock
 
 from density_assets.environment import home_here
 from density_assets.errors import BadInput
@@ -29,7 +31,7 @@ from density_assets.publication.verification import read_statement
 from density_assets.schemes import EARLIER, SCHEMES
 from density_assets.schemes.scheme import Plan, Scheme
 from density_assets.settings import Settings, load_settings
-from resources.anchors import anchor, heads, places, signed_head
+from resources.anchors import Place, TimeStamps, anchor, heads, places, signed_head
 from resources.ledger.ledger import Ledger, Order, today
 from resources.ledger.opening import open_by_itself
 from resources.ledger.witnesses import Named, Witnesses
@@ -117,7 +119,7 @@ class City:
     @cached_property
     def measurements(self) -> Measurements:
         """What its doors have drawn."""
-        return Measurements(self.store, self.ledger, self.noise, self._anchored)
+        return Measurements(self.store, self.ledger, self.noise, self._anchored, self._anchor_draw)
 
     def _anchored(self) -> Witnesses:
         """What anchors outside the home say of its ledger."""
@@ -127,14 +129,26 @@ class City:
             ledgers=tuple(Named(head.ledger, f"the anchor {place.name}") for head, place in kept),
         )
 
-    def anchor_head(self) -> int:
-        """Note the ledger's newest entry wherever the settings say; returns in how many places."""
-        accounts, chosen = self.ledger.accounts(), places(self.settings, self.home)
-        if accounts.opened and chosen:
+    def anchor_head(self, *, create: bool = False) -> int:
+        """Note the ledger's newest entry wherever the settings say; returns in how many places.
+
+        create: whether a file that is not there is made; else it is refused, as if it had been taken away.
+        """
+        return self._anchor_in(places(self.settings, self.home), create=create)
+
+    def _anchor_draw(self) -> None:
+        """Note it where it is read back; a time stamp of every draw would be no witness of it."""
+        self._anchor_in([place for place in places(self.settings, self.home) if not isinstance(place, TimeStamps)])
+
+    def _anchor_in(self, chosen: Sequence[Place], *, create: bool = False) -> int:
+        if not (chosen and self.ledger.accounts().opened):
+            return len(chosen)
+        with FileLock(self.home / "anchor.lock", mode=0o600):  # heads are kept in the order of the ledger
+            accounts = self.ledger.accounts()
             signer = self.signer(accounts.key)
             head = signed_head(signer, accounts.identity, len(accounts.entries), accounts.head, today())
             for place in chosen:
-                anchor(head, place)
+                anchor(head, place, create=create)
         return len(chosen)
 
     def signer(self, public: str) -> Signer:

@@ -38,9 +38,10 @@ def ledger(
     """Open, verify, copy or move the ledger, or change the key that releases are signed with."""
     from density_assets.city import City
     from resources.ledger import opening
+    from resources.ledger.witnesses import NOTHING
 
     city = City.here()
-    known = city.measurements.witnesses()
+    known = NOTHING if action == "anchor" else city.measurements.witnesses()  # an anchor may be made by this
     if action == "init":
         opened_by = act(city, by, reason, "opening a ledger")
         opening.open_for_people(city.ledger, opened_by, city.new_key, city.measurements.found(), adopt=adopt)
@@ -49,7 +50,7 @@ def ledger(
     elif action == "key":
         _change_key(city, act(city, by, reason, "changing the key"), known, old)
     elif action == "anchor":
-        if not city.anchor_head():
+        if not city.anchor_head(create=True):
             raise BadInput("[anchor] of the settings must say where: a file, a git repository or a time stamp service")
     elif action == "backup":
         opening.backup(city.ledger, _needed(file, action))
@@ -70,21 +71,21 @@ def policy(
     signature: Annotated[
         Path | None, typer.Option("--signature", help="By the officer's key, where the policy in force names one.")
     ] = None,
-) -> int:
     to_sign: Annotated[
         Path | None, typer.Option("--to-sign", help="Record nothing; write here what the officer signs.")
     ] = None,
+) -> int:
     """Record what a data-protection officer permits; it is enforced before anything is charged."""
     from density_assets.city import City
     from density_assets.privacy.policy import policy_in_force, policy_to_sign
     from resources.ledger.deciding import read_policy, set_policy
 
     city = City.here()
-    if file is not None:
     if to_sign is not None:
         to_sign.write_bytes(policy_to_sign(city.ledger.accounts(), read_policy(_needed(file, "--to-sign"))))
         print(to_sign)
         return 0
+    if file is not None:
         set_by = act(city, by, reason, "setting a policy")
         set_policy(city.ledger, file, set_by, signature, city.measurements.witnesses())
     in_force = policy_in_force(city.ledger.accounts())
@@ -123,6 +124,7 @@ def sign(
 
 def _change_key(city: "City", changed_by: "Act", known: "Witnesses", old: str | None) -> None:
     from resources.ledger.deciding import change_key
+    from resources.signing import open_key
 
     accounts = city.ledger.accounts(known)
     before = open_key(old if old.startswith("agent:") else Path(old)) if old else city.old_signer(accounts.key)

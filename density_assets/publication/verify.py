@@ -386,6 +386,7 @@ BODIES: dict[str, dict[str, str]] = {
     | {"adopted": "a record or null"},
     "declared": WHO,
     "moved": {"place": "text", **WHO},
+    "restored": {"row": "a whole number from 1", **WHO},
     "key": {"public": "64 hexadecimal digits", "replaces": "64 hexadecimal digits", **WHO}
     | {"signed": "a signature or null"},
     "policy": {"sha256": "64 hexadecimal digits", "text": "text", **WHO},
@@ -468,8 +469,8 @@ class Chain:
         self.charges: dict[str, Record] = {}  # what is comparable with a statement, by hash
         self.begun: set[str] = set()
         self.draws: dict[str, str] = {}  # digest of the draw, by charge
-        self._nonces: set[str] = set()
         self.policy: Record = {}  # the body of the newest
+        self._nonces: set[str] = set()
         self._replay(said["entries"])
 
     def _replay(self, entries: list[Record]) -> None:
@@ -521,6 +522,12 @@ class Chain:
             shaped(draw, where, measurement="text", charge="text", digest="64 hexadecimal digits")
             self._keep_draw(draw, f"a draw that {where} took over")
 
+    def _restored(self, entry: Record, body: Record, where: str) -> None:
+        self.notes.append(
+            f"{where}: the ledger was put back from a copy that ended with row {body['row']}; "
+            "what was charged between is not known"
+        )
+
     def _key(self, entry: Record, body: Record, where: str) -> None:
         before, public = self.keys[-1].public, bytes.fromhex(body["public"])
         if body["replaces"] != before.hex():
@@ -536,13 +543,6 @@ class Chain:
     def _policy(self, entry: Record, body: Record, where: str) -> None:
         if hashlib.sha256(body["text"].encode("utf-8", "surrogatepass")).hexdigest() != body["sha256"]:
             self.wrong.append(f"the policy of {where} is not the one it names by its digest")
-
-    def _charge(self, entry: Record, body: Record, where: str) -> None:
-        if body["nonce"] in self._nonces:
-            self.wrong.append(f"{where} has the nonce of another charge")
-        self._nonces.add(body["nonce"])
-        self.charges[entry["hash"]] = {**body, "at": entry["at"], "hash": entry["hash"]}
-
         before, self.policy = self.policy, body
         if "signature" not in body:
             if "signature" in before:
@@ -560,6 +560,13 @@ class Chain:
         message = said.encode("utf-8", "surrogatepass")
         if signed is None or not signature_holds(bytes.fromhex(officer), message, bytes.fromhex(signed)):
             self.wrong.append(f"the policy of {where} is not signed by the officer whom the one before it names")
+
+    def _charge(self, entry: Record, body: Record, where: str) -> None:
+        if body["nonce"] in self._nonces:
+            self.wrong.append(f"{where} has the nonce of another charge")
+        self._nonces.add(body["nonce"])
+        self.charges[entry["hash"]] = {**body, "at": entry["at"], "hash": entry["hash"]}
+
     def _begun(self, entry: Record, body: Record, where: str) -> None:
         self._begin(body["charge"], where)
 

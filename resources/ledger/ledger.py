@@ -103,13 +103,15 @@ class Ledger:
     def reserve(self, charges: Sequence[Charge], order: Order, witnesses: Witnesses) -> list[Charge]:
         """Charge every door of a release that is not paid for yet, all or none; returns what was charged now.
 
-        A charge whose noise may have been drawn already pays for nothing more: its door is charged again.
+        A charge whose noise may have been drawn already pays for nothing more: its door is charged again. Not if the
+        draw was finished: then it can be restored, and another would be a revision that nobody declared.
         """
         population = charges[0].population
         with self.adding(witnesses) as adding:
             self.refuse_unready(population, adding.accounts)
             unused = {(row.charge.measurement, row.charge.events) for row in adding.accounts.rows if not row.drawn}
             due = [charge for charge in charges if (charge.measurement, charge.events) not in unused]
+            _refuse_drawn(adding.accounts, charges)
             if due:
                 act = needed(order.act, "a release")
                 refuse_charges(adding.accounts, due, act)
@@ -245,13 +247,13 @@ def place_digest(identity: str, book: Book) -> str:
     return row_hash({"ledger": identity, "place": book.place()})[:32]
 
 
-def today() -> str:
-    """The day, no more: the ledger is handed out, and how long a week took to count tells how many records it has."""
 def old_place_digest(identity: str, book: Book) -> str:
     """The same as earlier versions said it; a ledger that was opened or moved by them is believed by it."""
     return row_hash({"ledger": identity, "place": book.old_place()})[:32]
 
 
+def today() -> str:
+    """The day, no more: the ledger is handed out, and how long a week took to count tells how many records it has."""
     return datetime.now(UTC).date().isoformat()
 
 

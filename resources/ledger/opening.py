@@ -99,7 +99,8 @@ def restore(ledger: Ledger, copy: Path, act: Act, witnesses: Witnesses) -> None:
     """Put a copy back: a backup, or the chain that was published with a release.
 
     Refused if it is damaged, knows less than its witnesses, or less than the ledger. Nobody charges meanwhile: the
-    comparison and the exchange happen under the ledger's own lock.
+    comparison and the exchange happen under the ledger's own lock. That it was put back is an entry, which every later
+    statement repeats: a copy may have forgotten draws that no witness is left of.
     """
     records, saved = read_copy(copy, witnesses)
     with ledger.book.writing() as writer:
@@ -112,6 +113,9 @@ def restore(ledger: Ledger, copy: Path, act: Act, witnesses: Witnesses) -> None:
                     "keep the present one"
                 )
         writer.replace(records)
+        if saved.opened and list(present.entries) != list(records.entries):
+            body = {"row": len(saved.entries), "head": saved.head, **act.record()}
+            Adding(writer, saved).append("restored", body)
     if saved.opened and place_digest(saved.identity, ledger.book) != saved.place:
         say_moved(ledger, act, witnesses)
 

@@ -49,6 +49,7 @@ def released(tmp_path_factory):
     """A released week, a backup of the ledger before it, and an anchor outside that has seen its end."""
     folder = tmp_path_factory.mktemp("attacked")
     town, home, anchor = make_town(folder), folder / "home", folder / "anchor.jsonl"
+    anchor.touch()
     town.set("[engine]", f'[anchor]\nfile = "{anchor}"\n[engine]')
     materialise(town.settings, home, asset_selection=only(*PUBLIC))
     backup(Ledger(home), folder / "before.sqlite")
@@ -113,7 +114,8 @@ def attack(released, tmp_path) -> Attack:
     town, home, _ = released
     copied = Town(shutil.copytree(town.folder, tmp_path / "town"), tmp_path / "town" / "town.toml")
     mine = shutil.copytree(home, tmp_path / "home")
-    anchor = tmp_path / "anchor.jsonl"  # without it, unless a test says otherwise
+    anchor = tmp_path / "anchor.jsonl"  # empty, unless a test says otherwise
+    anchor.touch()
     copied.set(str(released[2]), str(anchor))
     made = Attack(copied, mine)
     accounts = Ledger(mine).accounts()
@@ -146,8 +148,6 @@ def test_a_deleted_ledger_is_missed_by_every_single_witness(attack, left):
     assert not Ledger(attack.home).accounts().exists
 
 
-@pytest.mark.parametrize("left", [*EVERYTHING, "all"])
-def test_an_old_ledger_is_missed_by_every_single_witness(attack, released, left):
 def test_no_new_ledger_opens_beside_anything_that_a_release_left(attack):
     """Each file of the release folder alone, with everything else of the home gone."""
     saved = shutil.copytree(attack.home, attack.home.parent / "saved")
@@ -168,6 +168,8 @@ def test_no_new_ledger_opens_beside_anything_that_a_release_left(attack):
     assert tried > 20
 
 
+@pytest.mark.parametrize("left", [*EVERYTHING, "all"])
+def test_an_old_ledger_is_missed_by_every_single_witness(attack, released, left):
     attack.lose(*(pattern for name, pattern in EVERYTHING.items() if left not in ("all", name)))
     attack.lose_ledger()
     shutil.copy(released[1].parent / "before.sqlite", attack.home / "ledger.sqlite")
@@ -210,6 +212,77 @@ def test_a_cut_tail_is_missed_by_every_single_witness(attack):
         assert "named by" in (city.ledger.problem(city.measurements.witnesses()) or ""), left
         assert said_first.get(left, "named by") in attack.again()[0], left
         assert charges(attack.home) == 2
+
+
+def cut(home: Path, row: int) -> None:
+    """Take every entry after a row out of the ledger."""
+    with sqlite3.connect(home / "ledger.sqlite") as connection:
+        connection.execute("drop trigger entries_no_delete")
+        connection.execute("delete from entries where row > ?", (row,))
+
+
+@pytest.mark.parametrize("noted", ["the anchor", "ledger.heads"])
+def test_a_tail_cut_before_anything_is_published_is_missed_by_a_head_noted_before_the_draw(attack, noted):
+    """Drawn and looked at, then cut from the ledger with everything that was made of it: a free draw, if it worked."""
+    attack.city.anchor_head()
+    end = len(Ledger(attack.home).accounts().entries)
+    attack.write_week(LATER)
+    before = set(attack.release.rglob("*"))
+    drawing = only(*COUNTED, *DOORS, "clusters", "smoothed_series", "density", "published_counts")
+    assert attack.again(drawing, LATER) == []
+    for file in [file for file in attack.release.rglob("*") if file not in before and file.is_file()]:
+        file.unlink()
+    cut(attack.home, end)
+    if noted == "the anchor":
+        attack.lose("ledger.heads")
+    else:
+        (attack.home.parent / "anchor.jsonl").write_bytes(b"")
+    assert noted in attack.again(drawing, LATER)[0]
+    assert (charges(attack.home), len(attack.draws())) == (2, 2)
+
+
+def test_an_anchor_that_cannot_be_reached_refuses_before_anything_is_charged(attack):
+    attack.write_week(LATER)
+    (attack.home.parent / "anchor.jsonl").unlink()
+    assert "the anchor must be there" in attack.again(week=LATER)[0]
+    assert charges(attack.home) == 2
+    attack.lose("ledger.sqlite*", "town", "ledger.heads")
+    with pytest.raises(BadInput, match="the anchor must be there"):
+        attack.city.measurements.found()
+
+
+def test_a_published_chain_does_not_restore_a_ledger_that_has_forgotten_a_week(attack):
+    """Every trace of the later week in the release folder is gone; the chain of the earlier one is whole."""
+    chain, before = attack.release / f"ledger_{WEEK}.json", set(attack.release.rglob("*"))
+    attack.write_week(LATER)
+    assert attack.again(week=LATER) == []
+    for file in [file for file in attack.release.rglob("*") if file not in before and file.is_file()]:
+        file.unlink()
+    attack.lose_ledger()
+    (attack.home.parent / "anchor.jsonl").write_bytes(b"")
+    with pytest.raises(LedgerError, match="must hold everything that is named elsewhere"):
+        restore(Ledger(attack.home), chain, ACT, attack.city.measurements.witnesses())
+    attack.lose("ledger.heads")  # without anchor and witness it can be done, and is said for ever
+    restore(Ledger(attack.home), chain, ACT, attack.city.measurements.witnesses())
+    assert attack.again(week=LATER) == []
+    said = json.loads((attack.release / f"privacy_statement_{LATER}.json").read_text())
+    assert any("the ledger was put back from a copy" in warning for warning in said["warnings"])
+    result = verify(attack.release / f"manifest_{LATER}.json")
+    assert any("put back from a copy" in note for note in result.notes)
+
+
+def test_a_lost_draw_of_an_unpublished_week_is_not_made_again(attack):
+    """Else a week could be drawn until it looks right, without a revision or anybody's approval."""
+    attack.write_week(LATER)
+    drawing = only(*COUNTED, *DOORS, "clusters", "smoothed_series", "density", "published_counts")
+    before = attack.draws()
+    assert attack.again(drawing, LATER) == []
+    for name in attack.draws().keys() - before.keys():
+        (attack.release / "measurements" / name).unlink()
+    assert "was drawn already" in attack.again(drawing, LATER)[0]
+    attack.town.set("[engine]", "[privacy]\nepsilon = 0.29\n[engine]")
+    assert "was drawn already" in attack.again(drawing, LATER)[0]
+    assert (charges(attack.home), attack.draws()) == (4, before)
 
 
 def test_a_rewritten_ledger_with_the_same_charges_is_another_ledger(attack):
