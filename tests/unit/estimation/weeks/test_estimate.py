@@ -153,6 +153,19 @@ def test_a_city_below_the_noise_is_empty_and_says_how_uncertain_that_is():
         assert (week.variance_of_sums(np.eye(TOWERS), np.eye(HOURS)) > 0).all()
 
 
+def test_an_hour_in_which_nobody_was_ever_seen_is_no_obstacle():
+    truth = usual_week()
+    truth[:, 3:6] = 0.0
+    state = None
+    for number in range(3):
+        measured = measure(truth, number)
+        measured.series[:, 3:6] = -1.0  # so that the profile is zero there
+        estimate, state = estimate_week(state, measured, XY)
+    assert np.isfinite(estimate.series).all()
+    assert np.isfinite(estimate.variance_of_sums(np.eye(TOWERS), np.eye(HOURS))).all()
+    assert estimate.series[:, 3:6].mean() < 0.05 * truth.mean()
+
+
 @pytest.mark.parametrize(
     ("series", "sigma", "message"),
     [
