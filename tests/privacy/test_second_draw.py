@@ -348,7 +348,7 @@ def test_a_home_that_is_not_named_is_not_a_new_beginning(attack, tmp_path, monke
     done = subprocess.run(
         [*command, "--week", WEEK], env=environment, capture_output=True, text=True, check=False, timeout=300
     )
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "a ledger must be opened by a person" in done.stderr
     assert not (tmp_path / "data" / "ledger.sqlite").exists()
 
