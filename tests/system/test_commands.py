@@ -38,7 +38,7 @@ def test_release_says_what_was_produced_and_purge_erases_what_is_confidential(to
     assert str(visits) in done.stdout
     assert len(pl.read_parquet(visits)) == 2
     kept = {name for name in os.listdir(home) if not name.startswith("ledger.sqlite-")}
-    assert kept == {"town", "keys", "ledger.sqlite", "ledger.lock"}
+    assert kept == {"town", "keys", "ledger.sqlite", "ledger.lock", "ledger.heads"}
     assert sorted(os.listdir(home / "town")) == ["confidential", "dagster", "locks", "release"]
     assert "bob" not in done.stdout + done.stderr
 
