@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
+from density_assets.estimation.rhythm import posterior_rhythm, rhythm_prior
+
 Floats = NDArray[np.float64]
 
 # Chosen on one draw of one synthetic city and checked on another: halve or double any and the error moves by 2 %.
@@ -24,6 +26,7 @@ OWN = 0.5  # variance of a tower's own deviation, relative to what it shares wit
 FADING_HOURS = 10.0  # deviations fade over so many hours of the day
 ANY_DAY, SAME_KIND, SAME_DAY = 0.3, 0.5, 0.2  # parts of a deviation on all days, on (non-)working days, on one day
 DEVIATION = 0.3  # relative variance of rhythm that learning starts from
+LEVEL_TOWERS = 20  # for errors it counts as much as so many towers
 PRIOR_TOWERS = 100  # the public covariance of hours counts as much as so many towers
 ROUNDS = 30
 TINY = 1e-9  # of the largest eigenvalue: rounding may leave the smallest ones negative
@@ -48,7 +51,7 @@ class Filtered:
     variance: of the errors, shape (towers, hours).
     common: standard deviations, along the same columns, of the error that all towers share with the city's rhythm.
     covariance: B, of the deviations of hours.
-    rhythm_variance: of the error of the rhythm, along the columns of hours.
+    rhythm_error: covariance of the error of the rhythm, along the columns of hours.
     """
 
     mean: Floats
@@ -59,7 +62,19 @@ class Filtered:
     variance: Floats
     common: Floats
     covariance: Floats
-    rhythm_variance: Floats
+    rhythm_error: Floats
+
+    def variance_if_more(self, sigma: float) -> Floats:
+        """The variance of errors if deviations are larger than the likeliest: drawn to DEVIATION.
+
+        In much noise few towers seem to have none. A filter made for the variance S of a signal leaves, where it is
+        S' in truth, S'·(σ²/(S + σ²))² of it.
+        """
+        rhythm, towers = np.maximum(self.mean, 0.0).mean(axis=0), len(self.scale)
+        missing = max(0.0, DEVIATION * float(rhythm @ rhythm) / float(self.values.sum()) - 1.0)
+        signal = self.scale[:, None] * self.values
+        more = LEVEL_TOWERS / (towers + LEVEL_TOWERS) * missing * signal
+        return np.asarray(self.variance + more * (sigma**2 / (signal + sigma**2)) ** 2)
 
 
 def modes(size: Floats, near: Floats) -> Modes:
@@ -70,25 +85,35 @@ def modes(size: Floats, near: Floats) -> Modes:
 
 
 def learn(
-    noisy: Floats, sigma: float, size: Floats, along: Modes, start: Floats | None = None, rounds: int = ROUNDS
+    noisy: Floats,
+    sigma: float,
+    size: Floats,
+    along: Modes,
+    start: Floats | None = None,
+    rounds: int = ROUNDS,
+    unit: Floats | float = 1.0,
 ) -> Filtered:
     """Bayes' estimate, with the rhythm m and the covariance B that make what was seen most likely.
 
     B has an inverse-Wishart prior around the public guess and is found by steps of expectation-maximisation
     (Dempster, Laird & Rubin 1977) on the rows of U'Y, independent and N(size_j · m, scale_j · B + sigma²).
 
-    start: the B to begin with. rounds: 0 takes it as it is.
+    start: the B to begin with. rounds: 0 takes it as it is. unit: what hours were divided by.
     """
     basis, scale = along.towers, along.scale
     seen, sizes = basis.T @ noisy, basis.T @ size
-    rhythm = sizes @ seen / (sizes @ sizes)
+    matched, noise = sizes @ seen / (sizes @ sizes), sigma**2 / float(sizes @ sizes)
+    prior = rhythm_prior(matched, noise, unit)
+    rhythm, _ = posterior_rhythm(matched, noise * np.eye(len(prior)), prior)
     rhythm = np.maximum(rhythm, SMALLEST * abs(rhythm.mean()))
     guess = rhythm[:, None] * likeness(len(rhythm)) * rhythm
     covariance = DEVIATION * guess if start is None else start
     for step in range(max(rounds, 1)):
         values, hours = np.linalg.eigh(covariance)
         values = np.maximum(values, TINY * values[-1])
-        mean, deviation, variance, common, rhythm_variance = wiener(seen @ hours, sizes, scale[:, None] * values, sigma)
+        mean, deviation, variance, common, rhythm_error = wiener(
+            seen @ hours, sizes, scale[:, None] * values, sigma, hours.T @ prior @ hours
+        )
         used = covariance
         if step < rounds:
             expected = (deviation.T / scale) @ deviation + np.diag((variance.T / scale).sum(axis=1))
@@ -97,7 +122,7 @@ def learn(
             covariance = (found + PRIOR_TOWERS * fitted) / (len(seen) + PRIOR_TOWERS)
     estimate = basis @ (mean + deviation) @ hours.T
     return Filtered(
-        estimate, basis, hours, scale, values, variance, common, covariance if rounds else used, rhythm_variance
+        estimate, basis, hours, scale, values, variance, common, covariance if rounds else used, rhythm_error
     )
 
 
@@ -106,30 +131,24 @@ def nothing(shape: tuple[int, ...], sigma: float) -> Filtered:
     towers, hours = np.eye(shape[0]), np.eye(shape[1])
     none, noise = np.zeros(shape), np.full(shape, sigma**2)
     flat = np.full(shape[1], sigma**2)
-    return Filtered(none, towers, hours, np.ones(shape[0]), flat, noise, none, np.diag(flat), flat)
+    return Filtered(none, towers, hours, np.ones(shape[0]), flat, noise, none, np.diag(flat), np.diag(flat))
 
 
-def wiener(seen: Floats, size: Floats, signal: Floats, sigma: float) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    """Wiener's filter where all is diagonal: mean, deviations, their variance and the error of the mean."""
+def wiener(
+    seen: Floats, size: Floats, signal: Floats, sigma: float, prior: Floats
+) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """Wiener's filter where all but the prior of the rhythm is diagonal: mean, deviations and their variance, errors.
+
+    Errors: standard deviations of those that towers share, taken as independent along the columns of hours, and the
+    covariance of the rhythm's.
+    """
     total = signal + sigma**2
     precision = (size**2 / total.T).sum(axis=1)
-    rhythm = (size / total.T * seen.T).sum(axis=1) / precision  # generalised least squares
-    mean = np.outer(size, rhythm)
-    noise = sigma**2 / total
-    return mean, (1 - noise) * (seen - mean), noise * signal, size[:, None] * noise / np.sqrt(precision), 1 / precision
-
-
-def sizes(noisy: Floats, sigma: float) -> Floats:
-    """How large each tower is, 1 on average: its row matched with the mean row, drawn to 1 by what is noise.
-
-    The matched filter s_i = <Y_i, m> / <m, m> has noise sigma²/<m, m>; the rest of its variance is between towers.
-    """
-    rhythm = noisy.mean(axis=0)
-    power = rhythm @ rhythm
-    raw = noisy @ rhythm / power
-    between = raw.var()
-    kept = max(0.0, 1.0 - sigma**2 / power / between) if between > 0 else 0.0
-    return np.asarray(1.0 + kept * (raw - 1.0))
+    measured = (size / total.T * seen.T).sum(axis=1) / precision  # generalised least squares
+    rhythm, error = posterior_rhythm(measured, np.diag(1 / precision), prior)
+    mean, noise = np.outer(size, rhythm), sigma**2 / total
+    common = size[:, None] * noise * np.sqrt(np.maximum(np.diag(error), 0.0))
+    return mean, (1 - noise) * (seen - mean), noise * signal, common, error
 
 
 def nearness(xy: Floats) -> Floats:

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from density_assets.estimation.kronecker import learn, modes, nearness, sizes
+from density_assets.estimation.kronecker import learn, modes
+from density_assets.estimation.sizes import Ground, sizes
 
 Floats = NDArray[np.float64]
 
@@ -94,8 +95,9 @@ def posterior(noisy: Floats, sigma: float, xy: Floats) -> Posterior:
         return _unfiltered(noisy.copy(), sigma)
     if noisy.mean() <= 0:  # not even the city as a whole rises above the noise
         return _unfiltered(np.zeros_like(noisy), sigma)
-    size = sizes(noisy, sigma)
-    known = learn(noisy, sigma, size, modes(size, nearness(xy)))
+    ground = Ground.at(xy)
+    size = sizes(noisy, sigma, ground)
+    known = learn(noisy, sigma, size, modes(size, ground.near))
     return Posterior(known.mean, known.towers, known.hours, known.variance, known.common)
 
 

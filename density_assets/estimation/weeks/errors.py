@@ -58,6 +58,17 @@ class Separable:
 
 
 @dataclass(frozen=True)
+class OfScatter:
+    """Errors that every tower and hour has by itself: people are counted, not rates. own: their variances."""
+
+    own: Floats
+
+    def variance(self, areas: Floats, hours: Floats) -> Floats:
+        """Sums of the own variances."""
+        return np.asarray(areas**2 @ self.own @ hours**2)
+
+
+@dataclass(frozen=True)
 class OfFactors:
     """Errors of city-wide factors of hours: v = (P'a ∘ b)' C (P'a ∘ b), P the usual week, C their covariance."""
 

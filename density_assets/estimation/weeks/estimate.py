@@ -18,9 +18,19 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from density_assets.calendar import HOURS
-from density_assets.estimation.kronecker import Filtered, learn, modes, nearness, nothing, sizes
+from density_assets.estimation.kronecker import Filtered, learn, modes, nothing
+from density_assets.estimation.sizes import Ground, sizes
 from density_assets.estimation.tower_ratio import Totals, TowerRatio, tower_ratio
-from density_assets.estimation.weeks.errors import Apart, Errors, OfFactors, OfStretches, Scaled, Separable, Together
+from density_assets.estimation.weeks.errors import (
+    Apart,
+    Errors,
+    OfFactors,
+    OfScatter,
+    OfStretches,
+    Scaled,
+    Separable,
+    Together,
+)
 from density_assets.estimation.weeks.factors import CLIP, hour_factors
 from density_assets.estimation.weeks.innovation import filter_innovation
 from density_assets.estimation.weeks.measured import Measured
@@ -28,6 +38,7 @@ from density_assets.estimation.weeks.odd import DAY, odd_days, odd_towers, remem
 from density_assets.estimation.weeks.profile import Profile
 from density_assets.estimation.weeks.state import State, Week
 from density_assets.estimation.weeks.stretches import changes, find_stretches
+from density_assets.estimation.weeks.visits import Scale, Visits, visits_of_week
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -70,11 +81,12 @@ def estimate_week(state: State | None, measured: Measured, xy: Floats) -> tuple[
     xy: positions of the towers, distinct.
     """
     _check(state, measured, xy)
-    near = nearness(xy)
+    ground = Ground.at(xy)
     past = State.empty(*measured.series.shape) if state is None else state
-    seen, past = _next(past, measured, near) if past.tells else _first(past, measured, near)
+    seen, past = _next(past, measured, ground) if past.tells else _first(past, measured, ground)
     past = _with_totals(past, measured, seen)
-    return _scaled(seen, past, measured, xy), past
+    visits, scale = visits_of_week(Scale(*past.scale), *_sums(measured))
+    return _scaled(seen, past, visits, xy), replace(past, scale=np.array(scale))
 
 
 def _check(state: State | None, measured: Measured, xy: Floats) -> None:
@@ -88,34 +100,35 @@ def _check(state: State | None, measured: Measured, xy: Floats) -> None:
         raise ValueError(f"the past must be of the same {shape[0]} towers, got {len(state.total)}")
 
 
-def _first(past: State, measured: Measured, near: Floats) -> tuple[_Seen, State]:
+def _first(past: State, measured: Measured, ground: Ground) -> tuple[_Seen, State]:
     """The single-week filter; stretches are kept from the past that follows."""
-    filtered = _alone(measured, near)
+    filtered = _alone(measured, ground)
     mean = np.maximum(filtered.mean, 0.0)
     variance = filtered.towers**2 @ filtered.variance @ (filtered.hours**2).T
     found = find_stretches(measured.series - mean, mean, measured.sigma, variance)
     change, use = changes(found, mean.shape)
     week = Week(measured.series - change, measured.sigma, np.ones(mean.shape[1]), use)
     none_odd = np.zeros(len(mean), bool), np.zeros(mean.shape[1] // DAY, bool)
-    seen = _Seen(mean, _errors_alone(filtered), week, *none_odd, past.evidence)
+    seen = _Seen(mean, _errors_alone(filtered, measured.sigma), week, *none_odd, past.evidence)
     learned = replace(past, hours=filtered.covariance)
     return seen, learned.faded(np.ones_like(mean)).with_week(week)
 
 
-def _next(past: State, measured: Measured, near: Floats) -> tuple[_Seen, State]:
+def _next(past: State, measured: Measured, ground: Ground) -> tuple[_Seen, State]:
     """A week after others: first as the past knows sizes and hours, then as this week lets us know them better."""
     pooled = past.pooled()
-    first = _seen(past, measured, Profile.of(pooled, sizes(pooled.mean, pooled.sigma), past.hours, near), near)
+    size = sizes(pooled.mean, pooled.sigma, ground)
+    first = _seen(past, measured, Profile.of(pooled, size, past.hours, ground.near), ground)
     joined = past.with_week(first.week).pooled()
-    size = sizes(joined.mean, joined.sigma)
-    hours = Profile.of(joined, size, past.hours, near, RELEARNED).hours
-    seen = _seen(past, measured, Profile.of(pooled, size, hours, near), near)
+    size = sizes(joined.mean, joined.sigma, ground)
+    hours = Profile.of(joined, size, past.hours, ground.near, RELEARNED).hours
+    seen = _seen(past, measured, Profile.of(pooled, size, hours, ground.near), ground)
     kept, use, odd_weeks = remembered(seen.towers, seen.days, past.odd_weeks, seen.week.use)
     learned = replace(past, hours=hours, odd_weeks=odd_weeks, evidence=past.evidence + seen.evidence)
     return seen, learned.faded(kept).with_week(replace(seen.week, use=use))
 
 
-def _seen(past: State, measured: Measured, profile: Profile, near: Floats) -> _Seen:
+def _seen(past: State, measured: Measured, profile: Profile, ground: Ground) -> _Seen:
     """The week, given the usual one."""
     noisy, sigma = measured.series, measured.sigma
     factors = hour_factors(noisy, sigma, profile)
@@ -130,26 +143,26 @@ def _seen(past: State, measured: Measured, profile: Profile, near: Floats) -> _S
     series = np.maximum(expected + new.step + change, 0.0)
     errors: Errors = Together((new.errors, OfFactors(profile.mean, factors.covariance), OfStretches(found)))
     if towers.any() or days.any():
-        series, errors = _apart(series, errors, towers, np.repeat(days, DAY), _alone(measured, near))
+        alone, hours = _alone(measured, ground), np.repeat(days, DAY)
+        series = np.where(towers[:, None] | hours, np.maximum(alone.mean, 0.0), series)
+        errors = Apart(errors, _errors_alone(alone, sigma), towers, hours)
     return _Seen(series, errors, Week(noisy - change, sigma, factors.value, use), towers, days, new.evidence)
 
 
-def _apart(series: Floats, errors: Errors, towers: Mask, hours: Mask, alone: Filtered) -> tuple[Floats, Errors]:
-    """An estimate in which odd towers and hours are taken from the week alone."""
-    odd = towers[:, None] | hours
-    return np.where(odd, np.maximum(alone.mean, 0.0), series), Apart(errors, _errors_alone(alone), towers, hours)
-
-
-def _alone(measured: Measured, near: Floats) -> Filtered:
+def _alone(measured: Measured, ground: Ground) -> Filtered:
     """The filter of a single week."""
     if measured.series.mean() <= 0:  # not even the city as a whole rises above the noise
         return nothing(measured.series.shape, measured.sigma)
-    size = sizes(measured.series, measured.sigma)
-    return learn(measured.series, measured.sigma, size, modes(size, near))
+    totals = None if measured.towers is None else Totals(measured.towers, _errors_of_totals(measured))
+    size = sizes(measured.series, measured.sigma, ground, totals)
+    return learn(measured.series, measured.sigma, size, modes(size, ground.near))
 
 
-def _errors_alone(filtered: Filtered) -> Errors:
-    return Separable(filtered.towers, filtered.hours, filtered.variance, filtered.common)
+def _errors_alone(filtered: Filtered, sigma: float) -> Errors:
+    """Of the filter, and of Poisson's scatter around the smooth rates it sees, as far as the noise hides it."""
+    scatter = np.maximum(filtered.mean, 0.0)
+    smooth = Separable(filtered.towers, filtered.hours, filtered.variance_if_more(sigma), filtered.common)
+    return Together((smooth, OfScatter(scatter * sigma**2 / (scatter + sigma**2))))
 
 
 def _with_totals(past: State, measured: Measured, seen: _Seen) -> State:
@@ -171,11 +184,17 @@ def _errors_of_totals(measured: Measured) -> Floats:
     return np.full(len(measured.series), measured.towers_sigma)
 
 
-def _scaled(seen: _Seen, past: State, measured: Measured, xy: Floats) -> WeekEstimate:
-    """In visits: towers by the ratio of their totals, the city by the noisy number of visits."""
+def _sums(measured: Measured) -> tuple[Visits, Visits]:
+    """The noisy numbers of visits and of weighted visits of the city."""
+    weighted = Visits(float(measured.series.sum()), measured.series.size * measured.sigma**2)
+    return Visits(measured.visits, measured.visits_sigma**2), weighted
+
+
+def _scaled(seen: _Seen, past: State, visits: Visits, xy: Floats) -> WeekEstimate:
+    """In visits: towers by the ratio of their totals, the city by the number of visits."""
     ratio = _ratio(seen, past, xy)
     total = max(float((ratio.factor[:, None] * seen.series).sum()), 1.0)
-    scale, error = max(measured.visits, 0.0) / total, measured.visits_sigma / total
+    scale, error = max(visits.value, 0.0) / total, visits.variance**0.5 / total
     series = scale * ratio.factor[:, None] * seen.series
     return WeekEstimate(series, Scaled(seen.series, seen.errors, ratio.factor, ratio.error, scale, error, xy))
 

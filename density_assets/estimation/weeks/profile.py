@@ -27,7 +27,8 @@ class Profile:
         """
         relative, columns = size / pooled.rows, np.outer(pooled.columns, pooled.columns)
         along = modes(relative, near)
-        filtered = learn(pooled.mean / pooled.unit, pooled.sigma, relative, along, hours / columns, rounds)
+        whitened = pooled.mean / pooled.unit
+        filtered = learn(whitened, pooled.sigma, relative, along, hours / columns, rounds, pooled.columns)
         return cls(pooled, filtered)
 
     @cached_property
@@ -52,4 +53,4 @@ class Profile:
         rhythm = self.mean.mean(axis=0)
         rhythm = np.maximum(rhythm, SMALLEST * rhythm.mean())
         along, relative = self.whitened.hours, self.pooled.columns / rhythm
-        return np.asarray((along * self.whitened.rhythm_variance) @ along.T * np.outer(relative, relative))
+        return np.asarray(along @ self.whitened.rhythm_error @ along.T * np.outer(relative, relative))

@@ -56,6 +56,7 @@ class State:
     evidence: log-likelihoods of how far weeks drift.
     odd_weeks: for how many weeks in a row each day was not what the past says.
     measured, filtered, towers_weight, towers_noise: the same sums for totals of towers, measured and as estimated.
+    scale: visits per weighted visit, and the precision it is known with.
     weeks: how many there were.
     """
 
@@ -69,6 +70,7 @@ class State:
     filtered: Floats
     towers_weight: Floats
     towers_noise: Floats
+    scale: Floats
     weeks: int = 0
 
     @classmethod
@@ -84,6 +86,7 @@ class State:
             filtered=none,
             towers_weight=none,
             towers_noise=none,
+            scale=np.zeros(2),
         )
 
     @property

@@ -90,7 +90,7 @@ def week_by_week(estimator: Estimator, weeks: Iterable[Measured], xy: Floats) ->
 
 # The estimator of releases: the name results show, and the version that makes them anew. A better one is put in here.
 LEARNING: Estimator = estimate_week
-LEARNING_NAME, LEARNING_VERSION = "with earlier weeks", 2
+LEARNING_NAME, LEARNING_VERSION = "with earlier weeks", 3
 
 WITH_AND_WITHOUT_PAST: dict[str, Estimator] = {"week alone": week_alone, LEARNING_NAME: LEARNING}
 COMPARED: dict[str, Estimator] = {**WITH_AND_WITHOUT_PAST, "mean of weeks": mean_of_weeks}
