@@ -148,11 +148,11 @@ class Scaled:
     def _of_factors(self, areas: Floats, hours: Floats) -> Floats:
         """Errors of factors are one within a neighbourhood and independent between neighbourhoods."""
         uncertain = self.factor_error[:, None] * (self.series @ hours)
-        parts = (np.flatnonzero(self._neighbourhood == number) for number in range(self._neighbourhood.max() + 1))
+        parts = (np.flatnonzero(self.neighbourhood == number) for number in range(self.neighbourhood.max() + 1))
         return np.asarray(sum((areas[:, part] @ uncertain[part]) ** 2 for part in parts))
 
     @cached_property
-    def _neighbourhood(self) -> NDArray[np.int64]:
+    def neighbourhood(self) -> NDArray[np.int64]:
         """The square each tower lies in, as large as the area over which exp(−d / reach) is alike: 2π reach²."""
         squares = np.floor((self.xy - self.xy.min(axis=0)) / (np.sqrt(2 * np.pi) * REACH))
         return np.unique(squares, axis=0, return_inverse=True)[1].reshape(-1)

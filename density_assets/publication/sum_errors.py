@@ -1,0 +1,67 @@
+"""Errors of sums as a table that is published: the patterns of `estimation/weeks/summary.py`, a row per number.
+
+A row with a cell belongs to a pattern over cells, a row with an hour to one over hours. Readers need the ten lines
+of `docs/errors-of-sums.md`; our own pages read it by `summary_from`.
+"""
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from density_assets.calendar import HOURS
+from density_assets.estimation.weeks.summary import Kind, Summary
+
+Floats = NDArray[np.float64]
+
+CITY = "city"  # the kind whose patterns are relative to the city's visits
+DIGITS = 4  # that are kept of each number
+SCHEMA = pl.Schema(
+    {"kind": pl.String, "pattern": pl.Int32, "cell_id": pl.String, "hour": pl.Int32, "value": pl.Float32}
+)
+
+
+def errors_table(summary: Summary, cell_ids: pl.Series) -> pl.DataFrame:
+    """The patterns of all kinds; numbers that are zero are left out."""
+    parts = []
+    for number, kind in enumerate(summary.kinds, start=1):
+        name = f"{kind.name} {number}"
+        parts += [_long(name, kind.cells, cell_id=cell_ids), _long(name, kind.hours, hour=_hours())]
+    return pl.concat([*parts, _long(CITY, summary.city, hour=_hours())])
+
+
+def summary_from(table: pl.DataFrame, cell_ids: pl.Series) -> Summary:
+    """What `errors_table` gave."""
+    of_cells, of_hours = _matrices(table, "cell_id", cell_ids), _matrices(table, "hour", _hours())
+    city = of_hours.pop(CITY)
+    return Summary(tuple(Kind(name.split()[0], of_cells[name], hours) for name, hours in of_hours.items()), city)
+
+
+def _long(kind: str, patterns: Floats, **along: pl.Series) -> pl.DataFrame:
+    """One row per number that is not zero."""
+    ((name, labels),) = along.items()
+    column, row = np.nonzero(patterns.T)
+    rows = {"kind": [kind] * len(row), "pattern": column, name: labels[row], "value": _short(patterns[row, column])}
+    empty = {other: [None] * len(row) for other in ("cell_id", "hour") if other != name}
+    return pl.DataFrame(rows | empty).select(SCHEMA.names()).cast(SCHEMA)
+
+
+def _matrices(table: pl.DataFrame, name: str, labels: pl.Series) -> dict[str, Floats]:
+    """The patterns of each kind over these labels."""
+    place = pl.DataFrame({name: labels}).with_row_index("place").cast({name: SCHEMA[name]})
+    found = {}
+    for rows in table.join(place, on=name, maintain_order="left").partition_by("kind"):
+        pattern = rows["pattern"].to_numpy()
+        patterns = np.zeros((len(labels), pattern.max() + 1))
+        patterns[rows["place"].to_numpy(), pattern] = rows["value"].to_numpy()
+        found[rows["kind"][0]] = patterns
+    return found
+
+
+def _short(values: Floats) -> Floats:
+    """Values to a few digits."""
+    unit = 10.0 ** (np.floor(np.log10(np.abs(values))) - DIGITS + 1)
+    return np.asarray(np.round(values / unit) * unit)
+
+
+def _hours() -> pl.Series:
+    return pl.Series(range(HOURS))

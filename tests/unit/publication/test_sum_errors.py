@@ -1,0 +1,120 @@
+"""The published table of errors of sums: nothing is lost in it, and what the documentation says to do with it works."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from density_assets.estimation.weeks.summary import Kind, Summary
+from density_assets.publication.sum_errors import SCHEMA, errors_table, summary_from
+
+PAGE = Path(__file__).parents[3] / "docs/errors-of-sums.md"
+CELLS, HOURS = 6, 168
+IDS = pl.Series("cell_id", [f"cell {number}" for number in range(CELLS)])
+
+
+@pytest.fixture(scope="module")
+def summary() -> Summary:
+    random = np.random.default_rng(3)
+    sparse = np.zeros((CELLS, 2))
+    sparse[[1, 2], [0, 1]] = 3.0, -2.0
+    kinds = (
+        Kind("places", random.normal(size=(CELLS, 3)), random.normal(size=(HOURS, 4))),
+        Kind("places", random.normal(size=(CELLS, 2)), np.tril(random.normal(size=(HOURS, HOURS)))),
+        Kind("stretch", sparse, np.eye(HOURS)[:, [7]]),
+    )
+    return Summary(kinds, 0.02 * random.normal(size=(HOURS, 2)))
+
+
+@pytest.fixture(scope="module")
+def density() -> pl.DataFrame:
+    random = np.random.default_rng(5)
+    return pl.DataFrame(
+        {
+            "cell_id": np.repeat(IDS.to_numpy(), HOURS).tolist(),
+            "hour": np.tile(np.arange(HOURS), CELLS),
+            "count": random.integers(0, 200, CELLS * HOURS),
+            "standard_error": random.uniform(0.0, 30.0, CELLS * HOURS).round(3),
+        }
+    )
+
+
+def exact(summary: Summary, density: pl.DataFrame, areas: np.ndarray, hours: np.ndarray) -> np.ndarray:
+    visits, error = (density[name].to_numpy().reshape(CELLS, HOURS) for name in ("count", "standard_error"))
+    return np.sqrt(summary.variance(visits, error, np.atleast_2d(areas), hours.reshape(HOURS, -1)))
+
+
+def test_the_table_says_all_that_the_summary_says(summary, density):
+    table = errors_table(summary, IDS)
+    assert table.schema == SCHEMA
+    assert table.select(pl.col("cell_id").is_null() != pl.col("hour").is_null()).to_series().all()
+    again = summary_from(table, IDS)
+    assert [kind.name for kind in again.kinds] == ["places", "places", "stretch"]
+    sums = np.random.default_rng(6).normal(size=(5, CELLS)), np.random.default_rng(7).normal(size=(HOURS, 4))
+    assert exact(again, density, *sums) == pytest.approx(exact(summary, density, *sums), rel=1e-3)
+
+
+def test_a_cell_and_hour_by_itself_has_its_published_error_where_patterns_leave_room(summary, density):
+    visits, error = (density[name].to_numpy().reshape(CELLS, HOURS) for name in ("count", "standard_error"))
+    alone = exact(summary, density, np.eye(CELLS), np.eye(HOURS))
+    room = summary.own(visits, error) > 0
+    assert room.any()
+    assert not room.all()
+    assert alone[room] == pytest.approx(error[room])
+    assert (alone[~room] >= error[~room]).all()
+
+
+@pytest.fixture
+def files(summary, density, tmp_path, monkeypatch) -> pl.DataFrame:
+    """A folder with the files of a week, in which the documentation's lines run."""
+    table = errors_table(summary, IDS)
+    monkeypatch.chdir(tmp_path)
+    density.write_parquet("density_2007-09-10.parquet")
+    table.write_parquet("errors_of_sums_2007-09-10.parquet")
+    return table
+
+
+def test_the_documented_python_works(files, summary, density):
+    words: dict = {}
+    for block in documented("python"):
+        exec(block, words)
+    tuesday = (np.arange(HOURS) // 24 == 1).astype(float)
+    three = np.array([1.0, 1, 1, 0, 0, 0])
+    assert words["three_cells"] == pytest.approx(exact(summary, density, three, tuesday).item(), rel=1e-3)
+    whole = exact(summary, density, np.ones(CELLS), np.ones(HOURS))
+    assert words["whole_city"] == pytest.approx(whole.item(), rel=1e-3)
+    tables, pandas = (words["density"], words["errors"]), words["pd"]
+    cell, hour = pandas.Series([1.0], index=["cell 5"]), np.eye(HOURS)[100]  # the stretch is not there
+    one = exact(summary, density, np.eye(CELLS)[5], hour)
+    assert words["standard_error"](cell, hour, *tables) == pytest.approx(one.item(), rel=1e-3)
+    less = pandas.Series([1.0, -0.5], index=["cell 4", "cell 0"])  # not in the order of the file
+    difference = exact(summary, density, np.array([-0.5, 0, 0, 0, 1, 0]), tuesday)
+    assert words["standard_error"](less, tuesday, *tables) == pytest.approx(difference.item(), rel=1e-3)
+
+
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
+def test_the_documented_r_works(files, summary, density, tmp_path):
+    density.write_csv("density.csv")
+    files.write_csv("errors.csv")
+    (script,) = documented("r")
+    parquet = r'nanoparquet::read_parquet\("(density|errors)[^"]*"\)'
+    script = re.sub(parquet, r'read.csv("\1.csv", na.strings = "")', script)
+    script += """
+a <- c("cell 4" = 1, "cell 0" = -0.5)
+cat(standard_error(a, as.numeric(0:167 %/% 24 == 1), density, errors), "\n")
+cat(standard_error(c("cell 5" = 1), as.numeric(0:167 == 100), density, errors), "\n")
+"""
+    Path("said.R").write_text(script)
+    said = subprocess.run(["Rscript", "said.R"], capture_output=True, text=True, check=True).stdout.split()
+    tuesday = (np.arange(HOURS) // 24 == 1).astype(float)
+    difference = exact(summary, density, np.array([-0.5, 0, 0, 0, 1, 0]), tuesday)
+    one = exact(summary, density, np.eye(CELLS)[5], np.eye(HOURS)[100])
+    assert [float(number) for number in said] == pytest.approx([difference.item(), one.item()], rel=1e-3)
+
+
+def documented(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
