@@ -7,9 +7,11 @@ of `docs/errors-of-sums.md`; our own pages read it by `summary_from`.
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from density_assets.calendar import HOURS
 from density_assets.estimation.weeks.summary import Kind, Summary
+from density_assets.geography.places import Matrix
 
 Floats = NDArray[np.float64]
 
@@ -32,28 +34,29 @@ def errors_table(summary: Summary, cell_ids: pl.Series) -> pl.DataFrame:
 def summary_from(table: pl.DataFrame, cell_ids: pl.Series) -> Summary:
     """What `errors_table` gave."""
     of_cells, of_hours = _matrices(table, "cell_id", cell_ids), _matrices(table, "hour", _hours())
-    city = of_hours.pop(CITY)
-    return Summary(tuple(Kind(name.split()[0], of_cells[name], hours) for name, hours in of_hours.items()), city)
+    dense = {name: np.asarray(patterns.toarray()) for name, patterns in of_hours.items()}
+    city = dense.pop(CITY)
+    return Summary(tuple(Kind(name.split()[0], of_cells[name], hours) for name, hours in dense.items()), city)
 
 
-def _long(kind: str, patterns: Floats, **along: pl.Series) -> pl.DataFrame:
+def _long(kind: str, patterns: Matrix, **along: pl.Series) -> pl.DataFrame:
     """One row per number that is not zero."""
     ((name, labels),) = along.items()
-    column, row = np.nonzero(patterns.T)
-    rows = {"kind": [kind] * len(row), "pattern": column, name: labels[row], "value": _short(patterns[row, column])}
+    found = csr_array(patterns.T).tocoo()
+    pattern, row = found.coords
+    rows = {"kind": [kind] * len(row), "pattern": pattern, name: labels[row], "value": _short(found.data)}
     empty = {other: [None] * len(row) for other in ("cell_id", "hour") if other != name}
     return pl.DataFrame(rows | empty).select(SCHEMA.names()).cast(SCHEMA)
 
 
-def _matrices(table: pl.DataFrame, name: str, labels: pl.Series) -> dict[str, Floats]:
+def _matrices(table: pl.DataFrame, name: str, labels: pl.Series) -> dict[str, Matrix]:
     """The patterns of each kind over these labels."""
     place = pl.DataFrame({name: labels}).with_row_index("place").cast({name: SCHEMA[name]})
     found = {}
     for rows in table.join(place, on=name, maintain_order="left").partition_by("kind"):
-        pattern = rows["pattern"].to_numpy()
-        patterns = np.zeros((len(labels), pattern.max() + 1))
-        patterns[rows["place"].to_numpy(), pattern] = rows["value"].to_numpy()
-        found[rows["kind"][0]] = patterns
+        where, pattern = rows["place"].to_numpy(), rows["pattern"].to_numpy()
+        values = rows["value"].to_numpy().astype(np.float64)
+        found[rows["kind"][0]] = csr_array((values, (where, pattern)), shape=(len(labels), pattern.max() + 1))
     return found
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from density_assets.estimation.weeks.drift import bands
 from density_assets.estimation.weeks.errors import (
@@ -40,16 +41,21 @@ TINY = 1e-9  # of a mean variance: what a root needs to exist
 
 @dataclass(frozen=True)
 class Kind:
-    """Errors that share patterns: cells (cells x any number), hours (168 x any number)."""
+    """Errors that share patterns: cells (sparse, cells x any number), hours (168 x any number)."""
 
     name: str
-    cells: Floats
+    cells: Matrix
     hours: Floats
 
     def variance(self, areas: Floats, hours: Floats) -> Floats:
         """Of sums of these areas (k x cells) over these hours (168 x p): k x p."""
         along_cells, along_hours = ((areas @ self.cells) ** 2).sum(axis=1), ((self.hours.T @ hours) ** 2).sum(axis=0)
         return np.outer(along_cells, along_hours)
+
+    @property
+    def power(self) -> Floats:
+        """Variance of each cell and hour by itself."""
+        return np.outer((self.cells**2).sum(axis=1), (self.hours**2).sum(axis=1))
 
 
 @dataclass(frozen=True)
@@ -67,17 +73,17 @@ class Summary:
 
     def own(self, visits: Floats, error: Floats) -> Floats:
         """What no other cell or hour shares, as a variance of each."""
-        powers = (np.outer((kind.cells**2).sum(axis=1), (kind.hours**2).sum(axis=1)) for kind in self.kinds)
-        return np.asarray(np.maximum(error**2 - sum(powers) - visits**2 * (self.city**2).sum(axis=1), 0.0))
+        shared = sum(kind.power for kind in self.kinds) + visits**2 * (self.city**2).sum(axis=1)
+        return np.asarray(np.maximum(error**2 - shared, 0.0))
 
 
 def summarise(errors: Scaled, to_cells: Matrix, leading: tuple[int, ...] = LEADING) -> Summary:
     """The errors of an estimate as a few kinds."""
     size = float(np.hypot(errors.scale, errors.scale_error))
-    areas = (to_cells * (size * errors.factor)).toarray()
+    areas = csr_array(to_cells * (size * errors.factor))
     every = np.ones(errors.series.shape[1], bool)
     found = (*_kinds(errors.errors, areas, every, leading), _of_sizes(errors, to_cells, size))
-    kinds = tuple(kind for kind in found if kind.cells.any() and kind.hours.any())
+    kinds = tuple(kind for kind in found if kind.cells.count_nonzero() and kind.hours.any())
     if errors.scale == 0:
         return Summary(kinds, np.zeros((len(every), 1)))
     relative = weights_bias(len(every)) + _factors(errors.errors, every, errors.series.sum(axis=0))
@@ -85,7 +91,7 @@ def summarise(errors: Scaled, to_cells: Matrix, leading: tuple[int, ...] = LEADI
     return Summary(kinds, _root((size / errors.scale) ** 2 * relative + of_total))
 
 
-def _kinds(errors: Errors, areas: Floats, when: Mask, leading: tuple[int, ...]) -> Iterator[Kind]:
+def _kinds(errors: Errors, areas: Matrix, when: Mask, leading: tuple[int, ...]) -> Iterator[Kind]:
     """What an estimate's errors consist of, but for those of city-wide factors. when: hours that are concerned."""
     match errors:
         case Together(parts):
@@ -96,7 +102,7 @@ def _kinds(errors: Errors, areas: Floats, when: Mask, leading: tuple[int, ...]) 
             yield from _kinds(alone, areas * ~towers, when & hours, leading)
             yield from _kinds(usual, areas * ~towers, when & ~hours, leading)
         case Separable():
-            if areas.any() and when.any():
+            if areas.count_nonzero() and when.any():
                 yield from _leading(errors, areas, when, leading)
         case OfStretches(found):
             for stretch in found:
@@ -105,20 +111,25 @@ def _kinds(errors: Errors, areas: Floats, when: Mask, leading: tuple[int, ...]) 
                 yield Kind("stretch", areas[:, [stretch.tower]], pattern * when[:, None])
 
 
-def _leading(errors: Separable, areas: Floats, when: Mask, leading: tuple[int, ...]) -> Iterator[Kind]:
+def _leading(errors: Separable, areas: Matrix, when: Mask, leading: tuple[int, ...]) -> Iterator[Kind]:
     """The patterns of towers that matter most in groups, then every tower with the rest."""
-    cells, hours = (areas * errors.rows) @ errors.towers, errors.hours * np.reshape(errors.columns * when, (-1, 1))
-    power = (cells**2).sum(axis=0) * (errors.spread @ (hours**2).sum(axis=0))
-    *groups, rest = np.split(np.argsort(-power, kind="stable"), leading)
-    for group in (group for group in groups if len(group)):
-        along, over = _product(errors.spread[group])
-        yield Kind("places", cells[:, group] * np.sqrt(along), _root((hours * over) @ hours.T) * when[:, None])
-    if len(rest):
-        along, over = _product(errors.towers[:, rest] ** 2 @ errors.spread[rest])
-        own = areas * errors.rows * np.sqrt(along)
-        yield Kind("towers", own, _root((hours * over) @ hours.T) * when[:, None])
+    own, hours = csr_array(areas * errors.rows), errors.hours * np.reshape(errors.columns * when, (-1, 1))
+    of_towers = errors.towers**2
+    power = (own.sum(axis=0)[None] ** 2 @ of_towers)[0] * (errors.spread @ (hours**2).sum(axis=0))
+    order, count = np.argsort(-power, kind="stable"), len(power)
+    for group in np.split(order, leading)[:-1]:
+        if len(group):
+            along, over = _product(errors.spread[group])
+            chosen = np.zeros((count, len(group)))
+            chosen[group, np.arange(len(group))] = np.sqrt(along)
+            yield Kind("places", csr_array(own @ (errors.towers @ chosen)), _root((hours * over) @ hours.T, when))
+    rest = errors.spread.copy()
+    rest[order[: max(leading, default=0)]] = 0.0
+    if rest.any():
+        along, over = _product(of_towers @ rest)
+        yield Kind("towers", csr_array(own * np.sqrt(along)), _root((hours * over) @ hours.T, when))
     if errors.common is not None:
-        yield from _common(cells @ errors.common, hours, errors.spread.mean(axis=0))
+        yield from _common(own @ (errors.towers @ errors.common), hours, errors.spread.mean(axis=0))
 
 
 def _common(cells: Floats, hours: Floats, values: Floats) -> Iterator[Kind]:
@@ -127,15 +138,16 @@ def _common(cells: Floats, hours: Floats, values: Floats) -> Iterator[Kind]:
     for number in np.unique(band):
         of_band = band == number
         left, size, right = np.linalg.svd(cells[:, of_band], full_matrices=False)
-        yield Kind("rhythm", left[:, :1] * size[0], hours[:, of_band] * right[0])
+        yield Kind("rhythm", csr_array(left[:, :1] * size[0]), hours[:, of_band] * right[0])
 
 
 def _of_sizes(errors: Scaled, to_cells: Matrix, size: float) -> Kind:
     """Errors of the factors of towers: one of each neighbourhood, by the rhythm of the city."""
     rhythm = errors.series.mean(axis=0)
     along = errors.factor_error * (errors.series @ rhythm) / max(float(rhythm @ rhythm), TINY)
-    neighbourhood = np.eye(errors.neighbourhood.max() + 1)[errors.neighbourhood]
-    return Kind("sizes", np.asarray((to_cells * (size * along)) @ neighbourhood), rhythm[:, None])
+    numbers = errors.neighbourhood
+    neighbourhood = csr_array((np.ones(len(numbers)), (np.arange(len(numbers)), numbers)))
+    return Kind("sizes", csr_array(to_cells * (size * along)) @ neighbourhood, rhythm[:, None])
 
 
 def _factors(errors: Errors, when: Mask, city: Floats) -> Floats:
@@ -157,7 +169,8 @@ def _product(matrix: Floats) -> tuple[Floats, Floats]:
     return np.abs(left[:, 0]) * size[0], np.abs(right[0])
 
 
-def _root(covariance: Floats) -> Floats:
-    """A lower triangular matrix R with R R' = covariance: half of it need not be written."""
+def _root(covariance: Floats, when: Mask | None = None) -> Floats:
+    """A lower triangular matrix R with R R' = covariance, where `when` holds: half of it need not be written."""
     least = TINY * np.trace(covariance) / len(covariance)
-    return np.asarray(np.linalg.cholesky(covariance + least * np.eye(len(covariance))))
+    root = np.linalg.cholesky(covariance + least * np.eye(len(covariance)))
+    return np.asarray(root if when is None else root * when[:, None])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from density_assets.estimation.weeks.summary import Kind, Summary
 from density_assets.publication.pages.areas import CITY, areas_by_day, compass
@@ -44,7 +45,7 @@ def test_parts_add_up_to_the_city_and_days_to_the_week():
 def test_margins_are_those_of_the_sums():
     own = by_name(nothing_shared())[CITY].sums[0].margin
     assert own == pytest.approx(1.96 * 10 * np.sqrt(SIDE**2 * 24), rel=0.02)
-    one_pattern = Kind("places", np.full((SIDE**2, 1), 10.0), np.ones((HOURS, 1)))
+    one_pattern = Kind("places", csr_array(np.full((SIDE**2, 1), 10.0)), np.ones((HOURS, 1)))
     shared = by_name(Summary((one_pattern,), np.zeros((HOURS, 1))))[CITY].sums[0].margin
     assert shared == pytest.approx(1.96 * 10 * SIDE**2 * 24, rel=0.02)
 

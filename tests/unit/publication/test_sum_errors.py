@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from scipy.sparse import csr_array
 
 from density_assets.estimation.weeks.summary import Kind, Summary
 from density_assets.publication.sum_errors import SCHEMA, errors_table, summary_from
@@ -23,9 +24,9 @@ def summary() -> Summary:
     sparse = np.zeros((CELLS, 2))
     sparse[[1, 2], [0, 1]] = 3.0, -2.0
     kinds = (
-        Kind("places", random.normal(size=(CELLS, 3)), random.normal(size=(HOURS, 4))),
-        Kind("places", random.normal(size=(CELLS, 2)), np.tril(random.normal(size=(HOURS, HOURS)))),
-        Kind("stretch", sparse, np.eye(HOURS)[:, [7]]),
+        Kind("places", csr_array(random.normal(size=(CELLS, 3))), random.normal(size=(HOURS, 4))),
+        Kind("places", csr_array(random.normal(size=(CELLS, 2))), np.tril(random.normal(size=(HOURS, HOURS)))),
+        Kind("stretch", csr_array(sparse), np.eye(HOURS)[:, [7]]),
     )
     return Summary(kinds, 0.02 * random.normal(size=(HOURS, 2)))
 
