@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from density_assets.estimation.weeks.summary import Kind, Summary
-from density_assets.publication.sum_errors import SCHEMA, errors_table, summary_from
+from density_assets.publication.sum_errors import SCHEMA, alike, errors_table, summary_from
 
 PAGE = Path(__file__).parents[3] / "docs/errors-of-sums.md"
 CELLS, HOURS = 6, 168
@@ -67,6 +68,32 @@ def test_a_cell_and_hour_by_itself_has_its_published_error_where_patterns_leave_
     assert not room.all()
     assert alone[room] == pytest.approx(error[room])
     assert (alone[~room] >= error[~room]).all()
+
+
+def turned(kind: Kind) -> Kind:
+    """The same errors by other patterns."""
+    turn = np.linalg.qr(np.random.default_rng(8).normal(size=2 * (kind.cells.shape[1],)))[0]
+    return replace(kind, cells=csr_array(kind.cells @ turn), hours=-kind.hours)
+
+
+def test_summaries_are_alike_if_they_tell_the_same_errors(summary):
+    again = summary_from(errors_table(summary, IDS), IDS)
+    assert alike(summary, again)
+    assert alike(summary, replace(again, kinds=tuple(map(turned, again.kinds))))
+
+
+@pytest.mark.parametrize(("kind", "what", "row"), [(0, "cells", 3), (1, "hours", 50), (2, "cells", 1)])
+def test_a_changed_number_is_noticed(summary, kind, what, row):
+    kinds = list(summary.kinds)
+    patterns = getattr(kinds[kind], what).copy()
+    patterns[row, 0] *= 3
+    kinds[kind] = replace(kinds[kind], **{what: patterns})
+    assert not alike(summary, replace(summary, kinds=tuple(kinds)))
+
+
+def test_what_is_left_out_is_noticed(summary):
+    assert not alike(summary, replace(summary, kinds=summary.kinds[:2]))
+    assert not alike(summary, replace(summary, city=summary.city[:, :1]))
 
 
 @pytest.fixture
