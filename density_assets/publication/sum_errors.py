@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 CITY = "city"  # the kind whose patterns are relative to the city's visits
 DIGITS = 4  # that are kept of each number
-ALIKE = 2 * 10.0 ** (1 - DIGITS)  # what rounding may do to a square
+ALIKE = 0.01  # of a variance: rounding moves it by less
 SUMS = 20  # by which patterns are compared
 SCHEMA = pl.Schema(
     {"kind": pl.String, "pattern": pl.Int32, "cell_id": pl.String, "hour": pl.Int32, "value": pl.Float32}
