@@ -17,6 +17,7 @@ from density_assets.geography.cells_and_towers import Cells
 
 AUDIT_PAGE = "audit.html"  # beside the pages of releases
 MEASUREMENTS = "measurements"  # folder of stored draws, which are published too
+ERRORS_OF_SUMS = ("errors_of_sums", "parquet")  # of schemes that know them
 COUNT_FILES = (("density", "parquet"), ("density", "csv"), ("density", "geojson"), ("data_dictionary", "md"))
 DICTIONARY = """# Data dictionary: {city}, week of {week}
 
@@ -30,8 +31,30 @@ DICTIONARY = """# Data dictionary: {city}, week of {week}
 
 Counts are non-negative integers. In each hour they were rounded together, by largest remainder, so that the city's
 total is kept. The noise that protects people is part of every count: see the privacy statement.
-
+{sums}
 {clock}
+"""
+OF_SUMS = """
+## Errors of sums
+
+Standard errors of cells and hours must not be added, nor their squares: neighbours and hours err together. The file
+`{file}` tells the error of any sum. Its rows are patterns of errors:
+
+| column | meaning |
+|---|---|
+| `kind` | errors that are independent of those of other kinds |
+| `pattern` | number of the pattern in its kind; those over cells and those over hours are counted apart |
+| `cell_id` | the cell, in a pattern over cells; else empty |
+| `hour` | the hour of the week, in a pattern over hours; else empty |
+| `value` | the pattern's number there; cells and hours that are not listed have zero |
+
+For weights a of cells and b of hours the square of the standard error of the sum of a·b·`count` is
+
+    Σ over kinds |U'a|² · |F'b|²  +  |C'y|²  +  Σ a² b² · own
+
+U: patterns over cells, F: over hours, of one kind. C: the patterns of the kind `city`; y: the sum of a·b·`count` in
+each hour. own: what the other terms leave of `standard_error`² of a cell and hour by itself, or zero. The documentation
+of the software has this as functions for Python and R (`docs/errors-of-sums.md`).
 """
 
 
@@ -111,9 +134,10 @@ def clock_note(clock: WeekClock) -> str:
     return "Clocks do not change this week."
 
 
-def dictionary(city: str, timezone: str, clock: WeekClock) -> str:
-    """The data dictionary."""
-    return DICTIONARY.format(city=city, week=clock.week, timezone=timezone, clock=clock_note(clock))
+def dictionary(city: str, timezone: str, clock: WeekClock, errors_of_sums: str | None = None) -> str:
+    """The data dictionary. errors_of_sums: the name of their file, if there is one."""
+    sums = OF_SUMS.format(file=errors_of_sums) if errors_of_sums else ""
+    return DICTIONARY.format(city=city, week=clock.week, timezone=timezone, clock=clock_note(clock), sums=sums)
 
 
 def digests(files: list[Path]) -> dict[str, str]:

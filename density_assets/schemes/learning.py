@@ -12,6 +12,7 @@ import numpy as np
 from density_assets.estimation.weeks.estimate import WeekEstimate, estimate_week
 from density_assets.estimation.weeks.measured import Measured
 from density_assets.estimation.weeks.state import State
+from density_assets.estimation.weeks.summary import Summary, summarise
 from density_assets.geography.places import Matrix
 from density_assets.schemes.scheme import Estimate, Floats
 
@@ -30,6 +31,19 @@ def estimate_after(past: State | None, measured: Measured, to_cells: Matrix, xy:
     with np.errstate(all="ignore"):
         errors = np.sqrt(np.vstack(list(_variances(made[0], to_cells))))
     return Estimate(made[0].series, errors) if np.isfinite(errors).all() else None
+
+
+def sums_after(past: State | None, measured: Measured, to_cells: Matrix, xy: Floats) -> Summary | None:
+    """Errors of sums of cells of that estimate; none if the estimator fails."""
+    made = _estimated(past, measured, xy)
+    if made is None:
+        return None
+    try:
+        with np.errstate(all="ignore"):
+            summary = summarise(made[0].errors, to_cells)
+    except (ValueError, ArithmeticError):  # errors of sums are then not published
+        return None
+    return summary if summary.finite else None
 
 
 def learned(past: State | None, measured: Measured, xy: Floats) -> State | None:

@@ -40,7 +40,7 @@ class WeekEstimate:
     """What is said of one week: visits per tower and hour, and their errors."""
 
     series: Floats
-    errors: Errors
+    errors: Scaled
 
     def variance_of_sums(self, areas: Floats | csr_array[np.float64, tuple[int, int]], hours: Floats) -> Floats:
         """Variance of areas @ series @ hours, for areas (k x towers) and hours (168 x p)."""

@@ -71,6 +71,11 @@ class Summary:
         of_city = [(((areas @ visits * period) @ self.city) ** 2).sum(axis=1) for period in hours.T]
         return np.asarray(shared + np.stack(of_city, axis=1) + areas**2 @ self.own(visits, error) @ hours**2)
 
+    @property
+    def finite(self) -> bool:
+        """Whether all of it is numbers."""
+        return bool(np.isfinite(self.city).all() and all(np.isfinite(kind.power).all() for kind in self.kinds))
+
     def own(self, visits: Floats, error: Floats) -> Floats:
         """What no other cell or hour shares, as a variance of each."""
         shared = sum(kind.power for kind in self.kinds) + visits**2 * (self.city**2).sum(axis=1)
@@ -171,6 +176,6 @@ def _product(matrix: Floats) -> tuple[Floats, Floats]:
 
 def _root(covariance: Floats, when: Mask | None = None) -> Floats:
     """A lower triangular matrix R with R R' = covariance, where `when` holds: half of it need not be written."""
-    least = TINY * np.trace(covariance) / len(covariance)
+    least = max(TINY * float(np.trace(covariance)) / len(covariance), TINY**2)
     root = np.linalg.cholesky(covariance + least * np.eye(len(covariance)))
     return np.asarray(root if when is None else root * when[:, None])

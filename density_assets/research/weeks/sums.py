@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from scipy.cluster.vq import kmeans2
 
 from density_assets.calendar import HOURS
-from density_assets.estimation.weeks.errors import Scaled
 from density_assets.estimation.weeks.estimate import WeekEstimate as RealEstimate
 from density_assets.estimation.weeks.summary import Summary, summarise
 from density_assets.publication.sum_errors import errors_table, summary_from
@@ -57,7 +56,6 @@ class Published:
     def of(cls, estimate: RealEstimate, ground: Ground) -> "Published":
         """Through the table and back."""
         ids = pl.Series(ground.cells.ids.tolist())
-        assert isinstance(estimate.errors, Scaled)
         table = errors_table(summarise(estimate.errors, ground.places.to_cells("towers")), ids)
         error = np.sqrt(estimate.variance_of_sums(ground.to_cells, np.eye(HOURS)))
         return cls(ground.to_cells @ estimate.series, error, summary_from(table, ids))
