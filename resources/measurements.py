@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from density_assets.errors import BadInput
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.charges import budget_in_force, price
+from density_assets.privacy.estimates import DrawUsed
 from density_assets.privacy.events import to_record
 from density_assets.privacy.noise import Noise
 from density_assets.privacy.release import Release
@@ -259,6 +260,36 @@ def refuse_unknown(file: Path, key: str, about: Mapping[str, Any], values: Value
         raise _damaged(file, "it names other events than were paid for")
     if accounts.opened and row.digest != draw_digest(key, values):
         raise _damaged(file, "its values are not those that were drawn")
+
+
+def used_draw(folder: Path, used: DrawUsed, door: str, accounts: Accounts) -> Values:
+    """What a door drew in a week that an estimate uses.
+
+    folder: where releases lie.
+
+    Guarantees: it is the draw that `used` names, paid for and known to the ledger; anything else is refused by name.
+    """
+    draw = used.doors[door]
+    file, row = folder / draw_file(draw.measurement), accounts.by_hash.get(draw.charge)
+    what = f"{door} of the week of {used.week} (revision {used.revision})"
+    if row is None or row.digest != draw.digest or (row.charge.week, row.charge.door) != (used.week, door):
+        raise BadInput(
+            f"an estimate must use draws that are paid for, but the ledger knows no such draw of {what}: restore the "
+            "ledger, or the statement that names it"
+        )
+    if not file.exists():
+        raise BadInput(
+            f"an estimate uses {what}, so that draw must be stored, but {file} is lost: restore it from a backup of "
+            "the release folder, or from a copy that was handed out"
+        )
+    try:
+        about, values = read_draw(file)
+        refuse_unknown(file, draw.measurement, about, values, accounts)
+    except BadInput as damaged:
+        raise BadInput(f"an estimate uses {what}: {damaged}") from None
+    if about["charge"] != draw.charge:
+        raise BadInput(f"an estimate uses {what}: {_damaged(file, 'it was paid for by another charge')}")
+    return values
 
 
 def _stored(file: Path) -> Stored:

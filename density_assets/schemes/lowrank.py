@@ -6,7 +6,8 @@ vectors, a second and much cheaper one the number of visits, for scale. A third 
 week: there a user's vector b may be longer, min(1, sqrt(tower_l/Σb²)), so these totals are hardly biased by weights and
 say by how much the matrix is. The proof is one line: three Gaussian queries, calibrated together.
 
-Version 1 has no totals of towers. Weeks that it drew are estimated by it for ever.
+Version 1 has no totals of towers. Weeks that it drew are estimated by it for ever. Weeks of version 2 can be estimated
+with what earlier weeks have said (`learning.py`); `estimate` is that of a week alone.
 """
 
 from collections.abc import Mapping
@@ -21,6 +22,7 @@ from density_assets.calendar import HOURS
 from density_assets.errors import BadInput
 from density_assets.estimation.shrinkage import Posterior, posterior
 from density_assets.estimation.tower_ratio import Totals, tower_ratio
+from density_assets.estimation.weeks.measured import Measured
 from density_assets.geography.places import Kind, Places
 from density_assets.privacy.calibration import calibrate, gaussian_sigma
 from density_assets.privacy.events import Event, Gaussian
@@ -147,6 +149,18 @@ class LowRank(LowRankWithoutTowers):
         by_factor = to_cells @ (ratio.error[:, None] * weighted)
         by_shape = np.hypot(max(scale, WEIGHS_MOST), scale_error) * np.hypot(by_filter, by_factor)
         return Estimate(scale * shape, np.hypot(by_shape, scale_error * (to_cells @ shape)))
+
+    def measured(self, plan: Plan, totals: Values, drawn: Values) -> Measured:
+        """What the doors drew of a week, in visits and weighted visits, as an estimate with earlier weeks takes it."""
+        of_visits, of_towers = map(_gaussian, plan[TOTALS])
+        return Measured(
+            series=drawn["series"],
+            sigma=_gaussian(plan[SERIES][0]).sigma / WEIGHT_UNIT,
+            visits=float(totals["visits"].item()),
+            visits_sigma=of_visits.sigma,
+            towers=totals["towers"] / WEIGHT_UNIT,
+            towers_sigma=of_towers.sigma / WEIGHT_UNIT,
+        )
 
 
 def _denoised(plan: Plan, drawn: Values, places: Places) -> Posterior:

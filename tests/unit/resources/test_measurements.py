@@ -9,10 +9,12 @@ from door import EVENT, REQUEST, Door
 
 from density_assets.errors import BadInput
 from density_assets.privacy.charges import BudgetRefused
+from density_assets.privacy.estimates import estimated_with_earlier_weeks
 from density_assets.privacy.events import Gaussian
 from density_assets.privacy.noise import OpenDpNoise, SimulatedNoise
+from density_assets.publication.files import draw_file
 from resources.ledger.book import LedgerError
-from resources.measurements import NotReleasable
+from resources.measurements import NotReleasable, used_draw
 
 
 @pytest.fixture
@@ -170,3 +172,51 @@ def test_the_cost_is_said_after_it_is_charged_and_before_it_is_drawn_and_only_th
     assert len(happened) == 2
     measure(replace(REQUEST, revision=2))
     assert happened[2].startswith("revision 2 of the week of 2007-09-10 costs")
+
+
+# --- draws of earlier weeks, which an estimate uses -----------------------------------------------------------------
+
+
+def drawn_week(door, release=REQUEST):
+    """A week whose doors are drawn, as an estimate of a later one names it."""
+    for name in release.doors:
+        door(release, name)
+    return estimated_with_earlier_weeks(door.ledger.accounts(), release).own
+
+
+def read_used(door, used, name="noisy_series"):
+    return used_draw(door.store.release, used, name, door.ledger.accounts())
+
+
+def test_a_draw_that_an_estimate_uses_is_read_as_it_was_drawn(tmp_path):
+    door = Door(tmp_path)
+    used = drawn_week(door)
+    np.testing.assert_array_equal(read_used(door, used)["weighted"], door().values["weighted"])
+
+
+def test_a_used_draw_that_is_lost_or_damaged_is_refused_by_name(tmp_path):
+    door = Door(tmp_path)
+    used = drawn_week(door)
+    file = door.store.release / draw_file(used.doors["noisy_series"].measurement)
+    other = door.store.release / draw_file(used.doors["noisy_totals"].measurement)
+    named = r"noisy_series of the week of 2007-09-10 \(revision 1\)"
+    whole = file.read_bytes()
+    file.write_bytes(other.read_bytes())
+    with pytest.raises(BadInput, match=f"{named}.*is damaged \\(it is another draw\\)"):
+        read_used(door, used)
+    file.write_bytes(whole[:100])
+    with pytest.raises(BadInput, match=f"{named}.*is damaged"):
+        read_used(door, used)
+    file.unlink()
+    with pytest.raises(BadInput, match=f"{named}.*is lost: restore it"):
+        read_used(door, used)
+
+
+def test_a_used_draw_that_the_ledger_does_not_know_is_refused_by_name(tmp_path):
+    door = Door(tmp_path)
+    used = drawn_week(door)
+    paid = used.doors["noisy_series"]
+    for changed in ({"charge": "0" * 64}, {"digest": "0" * 64}):
+        forged = replace(used, doors={"noisy_series": replace(paid, **changed)})
+        with pytest.raises(BadInput, match=r"the ledger knows no such draw of noisy_series of the week of 2007-09-10"):
+            read_used(door, forged)

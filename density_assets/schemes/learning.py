@@ -1,0 +1,55 @@
+"""Estimates that know what earlier weeks have said, and what to do where they fail.
+
+All of it is post-processing of draws that are paid for. An estimator that does not come to finite numbers is not a
+reason to publish nothing: the week is then estimated alone, as its scheme does without a past, and whoever states the
+estimate says so.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from density_assets.estimation.weeks.estimate import WeekEstimate, estimate_week
+from density_assets.estimation.weeks.measured import Measured
+from density_assets.estimation.weeks.state import State
+from density_assets.geography.places import Matrix
+from density_assets.schemes.scheme import Estimate, Floats
+
+AT_ONCE = 1_000  # cells whose errors are computed together: areas are dense there
+
+
+def estimate_after(past: State | None, measured: Measured, to_cells: Matrix, xy: Floats) -> Estimate | None:
+    """The estimate of a week after others; none if the estimator fails.
+
+    past: what the weeks before have left; none before the first.
+    to_cells: the matrix that turns series of towers into series of cells. xy: positions of the towers.
+    """
+    made = _estimated(past, measured, xy)
+    if made is None:
+        return None
+    with np.errstate(all="ignore"):
+        errors = np.sqrt(np.vstack(list(_variances(made[0], to_cells))))
+    return Estimate(made[0].series, errors) if np.isfinite(errors).all() else None
+
+
+def learned(past: State | None, measured: Measured, xy: Floats) -> State | None:
+    """What is known after one more week; a week on which the estimator fails leaves what was known."""
+    made = _estimated(past, measured, xy)
+    return past if made is None else made[1]
+
+
+def _estimated(past: State | None, measured: Measured, xy: Floats) -> tuple[WeekEstimate, State] | None:
+    try:
+        with np.errstate(all="ignore"):  # what is not finite is seen below
+            estimate, state = estimate_week(past, measured, xy)
+    except (ValueError, ArithmeticError):  # of linear algebra: no solution, or numbers that are not finite
+        return None
+    finite = np.isfinite(estimate.series).all() and all(np.isfinite(part).all() for part in state.arrays().values())
+    return (estimate, state) if finite else None
+
+
+def _variances(estimate: WeekEstimate, to_cells: Matrix) -> Iterator[Floats]:
+    """Of every cell and hour, some cells at a time."""
+    cells, hours = to_cells.shape[0], np.eye(estimate.series.shape[1])
+    for first in range(0, cells, AT_ONCE):
+        yield estimate.variance_of_sums(to_cells[first : first + AT_ONCE].toarray(), hours)

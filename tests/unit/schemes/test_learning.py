@@ -1,0 +1,80 @@
+"""A week estimated after others: better than alone, the same in the first week, and alone where the estimator fails."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from test_lowrank_scheme import SETTINGS, town
+
+from density_assets.estimation.weeks.measured import Measured
+from density_assets.privacy.noise import SimulatedNoise
+from density_assets.schemes import SCHEMES, learning, learning_scheme
+from density_assets.schemes.learning import estimate_after, learned
+from density_assets.schemes.run import draw
+
+PEOPLE, CELLS, TOWERS = 100_000, 30, 40
+
+
+@pytest.fixture(scope="module")
+def weeks() -> tuple[list[Measured], np.ndarray, object]:
+    """Three draws of one week, its truth and its places."""
+    counts, truth, places = town(PEOPLE, CELLS, TOWERS)
+    scheme = learning_scheme("lowrank", 2)
+    plan = scheme.plan(SETTINGS)
+    drawn = [draw(scheme, plan, counts, places, SimulatedNoise(seed)) for seed in range(3)]
+    return [scheme.measured(plan, one.totals, one.series) for one in drawn], truth, places
+
+
+def test_schemes_that_learn():
+    assert [name for name, scheme in SCHEMES.items() if learning_scheme(name, scheme.version)] == ["lowrank"]
+    assert learning_scheme("lowrank", 1) is None
+
+
+def test_earlier_weeks_make_a_week_better(weeks):
+    measured, truth, places = weeks
+    to_cells = places.to_cells("towers")
+    past, errors = None, []
+    for week in measured:
+        estimate = estimate_after(past, week, to_cells, places.tower_xy)
+        errors.append(np.abs(to_cells @ (estimate.series - truth)).mean())
+        assert estimate.cell_error.shape == (CELLS, 168)
+        past = learned(past, week, places.tower_xy)
+    assert errors[2] < errors[0]
+
+
+def test_errors_of_cells_do_not_depend_on_how_many_are_computed_together(weeks, monkeypatch):
+    measured, _, places = weeks
+    to_cells = places.to_cells("towers")
+    whole = estimate_after(None, measured[0], to_cells, places.tower_xy)
+    monkeypatch.setattr(learning, "AT_ONCE", 7)
+    parts = estimate_after(None, measured[0], to_cells, places.tower_xy)
+    np.testing.assert_allclose(parts.cell_error, whole.cell_error, rtol=1e-12)
+
+
+@pytest.mark.parametrize("error", [np.linalg.LinAlgError("no"), FloatingPointError("no")])
+def test_an_estimator_that_fails_says_so_and_leaves_what_was_known(weeks, monkeypatch, error):
+    def fail(*_):
+        raise error
+
+    measured, _, places = weeks
+    past = learned(None, measured[0], places.tower_xy)
+    monkeypatch.setattr(learning, "estimate_week", fail)
+    assert estimate_after(past, measured[1], places.to_cells("towers"), places.tower_xy) is None
+    assert learned(past, measured[1], places.tower_xy) is past
+
+
+def test_numbers_that_are_not_finite_are_a_failure(weeks):
+    measured, _, places = weeks
+    broken = replace(measured[0], visits=float("nan"))
+    assert estimate_after(None, broken, places.to_cells("towers"), places.tower_xy) is None
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0])
+def test_a_week_of_nothing_can_be_estimated_and_learned_from(weeks, value):
+    """Whatever noise makes of a small city, the pipeline goes on."""
+    measured, _, places = weeks
+    nothing = replace(measured[0], series=np.full((TOWERS, 168), value), visits=value, towers=np.full(TOWERS, value))
+    past = None
+    for week in (nothing, nothing, measured[0]):
+        estimate_after(past, week, places.to_cells("towers"), places.tower_xy)
+        past = learned(past, week, places.tower_xy)
