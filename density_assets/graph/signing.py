@@ -61,6 +61,7 @@ def _sign_week(city: City, step: Step, act: Act | None) -> None:
                 "manifest": digest,
                 "key": said["key"]["fingerprint"],
                 "signature": signature.hex(),
+                **({"estimate": estimated.key(release)} if (estimated := city.estimated(step.week)) else {}),
             },
             asked,
         )

@@ -231,14 +231,18 @@ def _estimate_text(said: Mapping[str, Any]) -> str:
     estimate = said["estimate"]
     own, together = estimate["own"]["epsilon"], estimate["together"]["epsilon"]
     weeks = [f"{week['week']}{_revision(week)}" for week in estimate["weeks"]]
+    named = f"{len(weeks)} earlier week{'' if len(weeks) == 1 else 's'}{': ' if weeks else ''}{', '.join(weeks)}"
+    notes = [
+        *([f"- {estimate['alone']}"] if estimate["alone"] else []),
+        *(f"- not used: {week['week']}{_revision(week)}, because {week['reason']}" for week in estimate["left_out"]),
+    ]
     lines = [
         "## What it was estimated from",
         "",
-        f"Estimator {estimate['estimator']}, {estimate['vintage']}: the draws of this week and of {len(weeks)} earlier "
-        f"weeks{': ' if weeks else ''}{', '.join(weeks)}. Learning from them costs nothing: they were paid for. This "
-        f"week's own draws cost epsilon {own:.4f}, all of them together {together:.4f}, at delta {said['delta']:g}.",
-        *([f"- {estimate['alone']}"] if estimate["alone"] else []),
-        *(f"- not used: {week['week']}{_revision(week)}, because {week['reason']}" for week in estimate["left_out"]),
+        f"Estimator {estimate['estimator']}, {estimate['vintage']}: the draws of this week and of {named}. Learning "
+        f"from them costs nothing: they were paid for. This week's own draws cost epsilon {own:.4f}, all of them "
+        f"together {together:.4f}, at delta {said['delta']:g}.",
+        *(["", *notes] if notes else []),
     ]
     return "\n".join([*lines, "", ""])
 

@@ -26,7 +26,7 @@ def specs() -> list[dg.AssetSpec]:
 
 
 def test_every_asset_tells_its_zone_owner_and_story():
-    assert len(specs()) == 13
+    assert len(specs()) == 14
     for spec in specs():
         assert spec.tags["zone"] == ZONES[spec.group_name]
         assert spec.owners
@@ -57,6 +57,7 @@ def test_a_week_end_to_end(town, tmp_path):
             "noisy_totals",
             "clusters",
             "noisy_series",
+            "usual_week",
             "smoothed_series",
             "density",
             "published_counts",
