@@ -3,18 +3,27 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python -m
 CITY = $(if $(SETTINGS),--settings $(SETTINGS)) $(if $(WEEK),--week $(WEEK))
-WHO = $(if $(BY),--by '$(BY)') $(if $(REASON),--reason '$(REASON)')
+
+# Who and why go through the environment, as they are: neither make nor a shell reads them as a command.
+ifdef BY
+override BY := $(value BY)
+export DENSITY_BY := $(BY)
+endif
+ifdef REASON
+override REASON := $(value REASON)
+export DENSITY_REASON := $(REASON)
+endif
 
 .PHONY: release backfill rebuild evaluate check verify audit study results ui budget ledger purge test mutants browser lint bench clean
 
-release: $(VENV)/ready  ## one week, from records to everything derived from them [SETTINGS=my.toml] [WEEK=2007-09-10]
-	@$(RUN) density_assets release $(CITY) $(WHO)
+release: $(VENV)/ready  ## one week, from records to everything derived from them [SETTINGS=my.toml] [WEEK=2007-09-10] [BY=…] [REASON=…]
+	@$(RUN) density_assets release $(CITY)
 
 backfill: $(VENV)/ready  ## one week after another, until the first that is refused FROM=2007-09-10 TO=2007-10-08 [SETTINGS=…]
-	@$(RUN) density_assets backfill $(if $(SETTINGS),--settings $(SETTINGS)) --from $(FROM) --to $(TO) $(WHO)
+	@$(RUN) density_assets backfill $(if $(SETTINGS),--settings $(SETTINGS)) --from $(FROM) --to $(TO)
 
 rebuild: $(VENV)/ready  ## tables and files of released weeks again, from stored draws [FROM=…] [TO=…] [SETTINGS=…]
-	@$(RUN) density_assets rebuild $(if $(SETTINGS),--settings $(SETTINGS)) $(if $(FROM),--from $(FROM)) $(if $(TO),--to $(TO)) $(WHO)
+	@$(RUN) density_assets rebuild $(if $(SETTINGS),--settings $(SETTINGS)) $(if $(FROM),--from $(FROM)) $(if $(TO),--to $(TO))
 
 evaluate: $(VENV)/ready  ## a released week against the truth; confidential of real people WEEK=2007-09-10 [SETTINGS=my.toml]
 	@$(RUN) density_assets evaluate $(CITY)
@@ -22,8 +31,8 @@ evaluate: $(VENV)/ready  ## a released week against the truth; confidential of r
 check: $(VENV)/ready  ## say what a city's own files hold, without running anything [SETTINGS=my.toml] [WEEK=…]
 	@$(RUN) density_assets check $(CITY)
 
-verify: $(VENV)/ready  ## check a release and who signed it RELEASE=…/privacy_statement_….json [KEY=fingerprint] [ANCHOR=heads.jsonl]
-	@$(RUN) density_assets verify $(RELEASE) $(if $(KEY),--key "$(KEY)") $(if $(ANCHOR),--anchor $(ANCHOR))
+verify: $(VENV)/ready  ## check a release and who signed it RELEASE=…/manifest_….json [KEY=fingerprint] [SECOND=fingerprint] [ANCHOR=heads.jsonl]
+	@$(RUN) density_assets verify $(RELEASE) $(if $(KEY),--key "$(KEY)") $(if $(SECOND),--second "$(SECOND)") $(if $(ANCHOR),--anchor $(ANCHOR))
 
 audit: $(VENV)/ready  ## the auditor's page, anew from the ledger and the releases [SETTINGS=my.toml]
 	@$(RUN) density_assets audit $(if $(SETTINGS),--settings $(SETTINGS))
@@ -41,7 +50,7 @@ budget: $(VENV)/ready  ## what releases have cost and what plans would cost [SET
 	@$(RUN) density_assets budget $(CITY) $(if $(EPSILON),--epsilon $(EPSILON)) $(if $(WEEKS),--weeks $(WEEKS))
 
 ledger: $(VENV)/ready  ## verify the ledger [ACTION=init|moved|key|anchor|backup|restore] [FILE=copy.sqlite] [BY=…] [REASON=…] [SETTINGS=…]
-	@$(RUN) density_assets ledger $(or $(ACTION),verify) $(FILE) $(if $(SETTINGS),--settings $(SETTINGS)) $(WHO)
+	@$(RUN) density_assets ledger $(or $(ACTION),verify) $(FILE) $(if $(SETTINGS),--settings $(SETTINGS))
 
 purge: $(VENV)/ready  ## erase the confidential zone of a released week WEEK=2007-09-10 [SETTINGS=my.toml] [FORCE=1]
 	@$(RUN) density_assets purge $(CITY) $(if $(FORCE),--force)

@@ -7,11 +7,13 @@ touching a disk.
 
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
+
+from filelock import FileLock
 
 from density_assets.environment import home_here
 from density_assets.errors import BadInput
@@ -27,15 +29,15 @@ from density_assets.publication.files import Naming
 from density_assets.publication.keeping import PublishedStays
 from density_assets.publication.manifest import fingerprint
 from density_assets.publication.software import software
-from density_assets.publication.verification import read_statement, stated_measurements
+from density_assets.publication.verification import read_statement
 from density_assets.schemes import learning_scheme, scheme_of
 from density_assets.schemes.scheme import Plan, Scheme
 from density_assets.settings import Settings, load_settings
-from resources.anchors import anchor, heads, places, signed_head
-from resources.ledger.ledger import Ledger, Order, today
+from resources.anchors import Place, TimeStamps, anchor, heads, places, signed_head
+from resources.ledger.ledger import Ledger, Order, may_charge, today
 from resources.ledger.opening import open_by_itself
 from resources.ledger.witnesses import Named, Witnesses
-from resources.measurements import Measurements
+from resources.measurements import Measurements, witnesses_under
 from resources.signing import AGENT, Signer, make_key, open_key
 from resources.sql.engine import SqlEngine
 from resources.tables.files import private_files
@@ -111,7 +113,11 @@ class City:
     @cached_property
     def measurements(self) -> Measurements:
         """What its doors have drawn."""
-        return Measurements(self.store, self.ledger, self.noise, self._anchored)
+        return Measurements(self.store, self.ledger, self.noise, self._anchored, self._anchor_draw)
+
+    def witnesses(self) -> Witnesses:
+        """What its ledger must know; unlike its measurements it can be asked for where nothing is kept yet."""
+        return witnesses_under(self.home) + self._anchored()
 
     def _anchored(self) -> Witnesses:
         """What anchors outside the home say of its ledger."""
@@ -121,14 +127,26 @@ class City:
             ledgers=tuple(Named(head.ledger, f"the anchor {place.name}") for head, place in kept),
         )
 
-    def anchor_head(self) -> int:
-        """Note the ledger's newest entry wherever the settings say; returns in how many places."""
-        accounts, chosen = self.ledger.accounts(), places(self.settings, self.home)
-        if accounts.opened and chosen:
+    def anchor_head(self, *, create: bool = False) -> int:
+        """Note the ledger's newest entry wherever the settings say; returns in how many places.
+
+        create: whether a file that is not there is made; else it is refused, as if it had been taken away.
+        """
+        return self._anchor_in(places(self.settings, self.home), create=create)
+
+    def _anchor_draw(self) -> None:
+        """Note it where it is read back; a time stamp of every draw would be no witness of it."""
+        self._anchor_in([place for place in places(self.settings, self.home) if not isinstance(place, TimeStamps)])
+
+    def _anchor_in(self, chosen: Sequence[Place], *, create: bool = False) -> int:
+        if not (chosen and self.ledger.accounts().opened):
+            return len(chosen)
+        with FileLock(self.home / "anchor.lock", mode=0o600):  # heads are kept in the order of the ledger
+            accounts = self.ledger.accounts()
             signer = self.signer(accounts.key)
             head = signed_head(signer, accounts.identity, len(accounts.entries), accounts.head, today())
             for place in chosen:
-                anchor(head, place)
+                anchor(head, place, create=create)
         return len(chosen)
 
     def signer(self, public: str) -> Signer:
@@ -172,6 +190,19 @@ class City:
             say(f"opened a ledger for simulated people: {self.ledger.file}; back it up")
         self.ledger.refuse_unready(self.population)
 
+    def refuse_week(self, week: date, act: Act | None) -> None:
+        """Raise what the doors would raise without looking at a record: so it can be asked for before any is read.
+
+        A week that was charged before is left to the doors, which know what of it is drawn.
+        """
+        accounts = self.ledger.accounts(self.witnesses())
+        if self.synthetic and not accounts.opened:
+            return
+        self.ledger.refuse_unready(self.population, accounts)
+        release = self.release(week)
+        if not accounts.charges_of(self.population, release.which):
+            may_charge(accounts, [release.charge(door) for door in release.doors], self.order(release, act))
+
     def order(self, release: Release, act: Act | None) -> Order:
         """What a release is charged under: who asks, and what the settings say of the budget."""
         return Order(act, self.settings, release.record(), software())
@@ -188,12 +219,10 @@ class City:
         release, accounts = self.release(week), self.ledger.accounts()
         if learning_scheme(release.scheme, release.version) is None:
             return None
-        statement = self.files(week).file("privacy_statement", "json")
-        if stated_measurements(statement) == {release.key(door) for door in release.doors}:
-            estimated = estimated_as_stated(read_statement(statement))
-        else:
-            estimated = estimated_with_earlier_weeks(accounts, release)
         published = accounts.publications(release.which)
+        statement = self.files(week).file("privacy_statement", "json")
+        said = read_statement(statement) if published else {}
+        estimated = estimated_as_stated(said) if said else estimated_with_earlier_weeks(accounts, release)
         if published and published[-1].body.get("estimate") != (estimated.key(release) if estimated else None):
             raise PublishedStays(
                 f"the week of {week} must keep the estimate it is published with, but {statement.name} is lost or "

@@ -3,9 +3,14 @@
 import os
 from pathlib import Path
 
+from density_assets.errors import BadInput
+
 HOME = "DENSITY_HOME"
 
 
 def home_here() -> Path:
     """The folder the environment names for everything that is kept."""
-    return Path(os.environ.get(HOME) or "data").absolute()
+    home = Path(os.environ.get(HOME) or "data").absolute()
+    if any(path.exists() and not path.is_dir() for path in (home, *home.parents)):
+        raise BadInput(f"{HOME} must name a folder, or a place where one can be made; got {home}")
+    return home

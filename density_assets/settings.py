@@ -47,6 +47,9 @@ def known_zones() -> frozenset[str]:
     return frozenset(available_timezones())
 
 
+KEPT_IN_HOMES = ("keys", "anchors")  # folders beside those of cities
+
+
 class _Table(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -93,6 +96,13 @@ class CitySettings(_Table):
         if first_week.weekday() != 0:
             raise ValueError(f"a week starts on a Monday, got {first_week:%A %Y-%m-%d}")
         return first_week
+
+    @field_validator("name")
+    @classmethod
+    def _not_ours(cls, name: str) -> str:
+        if name in KEPT_IN_HOMES:
+            raise ValueError(f"must not be that of a folder which a home keeps for itself ({', '.join(KEPT_IN_HOMES)})")
+        return name
 
     @field_validator("timezone")
     @classmethod

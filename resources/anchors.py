@@ -97,12 +97,17 @@ def signed_head(signer: Signer, ledger: str, row: int, head: str, at: str) -> Re
     return {**said, "signature": signer.sign(canonical(said)).hex()}
 
 
-def anchor(head: Record, where: Place) -> None:
-    """Keep a head; one that is kept already is left alone, and one that contradicts what is kept is refused."""
+def anchor(head: Record, where: Place, *, create: bool = False) -> None:
+    """Keep a head; one that is kept already is left alone, and one that contradicts what is kept is refused.
+
+    create: whether a file that is not there is made. Its folder must be there: it may be a disk that is not mounted.
+    """
     if isinstance(where, TimeStamps):
         _keep_time_stamp(head, where)
         return
     _refuse_inside(Path(where.name), where.home)
+    if create and isinstance(where, AnchorFile) and not where.file.exists():
+        _append(where.file, b"")
     if not _known(head, where):
         line = canonical(head) + b"\n"
         if isinstance(where, AnchorFile):
@@ -170,7 +175,10 @@ def _content(file: Path) -> bytes:
     try:
         return file.read_bytes()
     except FileNotFoundError:
-        return b""  # none was kept yet
+        raise BadInput(
+            f"the anchor must be there, {file} is not: mount or restore what it lies on. If no head was ever kept "
+            f"there, make it: `density ledger anchor`, or an empty file before there is a ledger (`touch {file}`)"
+        ) from None
     except OSError as problem:
         raise BadInput(f"the anchor must be readable: {file}: {problem.strerror}") from None
 
@@ -178,7 +186,6 @@ def _content(file: Path) -> bytes:
 def _append(file: Path, line: bytes) -> None:
     """Add one line, whole even while others add theirs, on disk when this returns."""
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         try:
             if os.write(handle, line) != len(line):

@@ -31,10 +31,12 @@ from density_assets.privacy.charges import budget_in_force, price
 from density_assets.privacy.estimates import DrawUsed
 from density_assets.privacy.events import to_record
 from density_assets.privacy.noise import Noise
+from density_assets.privacy.policy import under_policy
 from density_assets.privacy.release import Release
 from density_assets.publication.files import MEASUREMENTS, Naming, draw_file
 from density_assets.publication.keeping import PublishedStays
 from density_assets.publication.verification import stated_measurements
+from resources.ledger.heads import note_head, noted_heads
 from resources.ledger.ledger import Ledger, Order
 from resources.ledger.opening import Found, Stored
 from resources.ledger.witnesses import NOTHING, Named, Witnesses, witnesses_of
@@ -44,7 +46,7 @@ from resources.tables.store import Store
 Values = dict[str, NDArray[Any]]
 
 
-UNREADABLE = (OSError, ValueError, LookupError, TypeError, AttributeError, EOFError, RuntimeError)
+UNREADABLE = (OSError, ValueError, LookupError, TypeError, AttributeError, EOFError, RuntimeError, MemoryError)
 
 
 class NotReleasable(RuntimeError):
@@ -63,16 +65,22 @@ class Measurement:
 class Measurements:
     """The measurements of one city, behind the ledger of its home.
 
-    anchored: looks for witnesses outside the home.
+    anchored: looks for witnesses outside the home. anchor: notes the ledger's head there.
     """
 
     def __init__(
-        self, store: Store, ledger: Ledger, noise: Noise, anchored: Callable[[], Witnesses] = lambda: NOTHING
+        self,
+        store: Store,
+        ledger: Ledger,
+        noise: Noise,
+        anchored: Callable[[], Witnesses] = lambda: NOTHING,
+        anchor: Callable[[], object] = lambda: None,
     ) -> None:
         self._store = store
         self._ledger = ledger
         self._noise = noise
         self._anchored = anchored
+        self._anchor = anchor
         self._folder = store.release / MEASUREMENTS
 
     def measure(
@@ -91,14 +99,16 @@ class Measurements:
         prepare: reads and checks those tables and returns the function that draws, before anything is charged.
         say: told what a new draw costs, before it is drawn.
 
-        Guarantees: noise is drawn only after a charge for this very draw is committed, each charge pays for at most
-        one draw, a draw's digest is on the ledger before the draw is stored, and it is stored under its key before it
-        is returned. A published week whose draw is lost is not drawn again.
+        Guarantees: noise is drawn only after a charge for this very draw is committed and noted outside the ledger,
+        each charge pays for at most one draw, a draw's digest is on the ledger before the draw is stored, and it is
+        stored under its key before it is returned. A door of one revision of a week is drawn once: a lost draw is not
+        made again.
         """
         key = request.key(door)
         make_folder(self._folder)
-        with self._store.locked(f"release-{request.key('')[:32]}"):  # one run at a time works on a release
-            if self._file(key).exists():
+        # One run at a time works on a revision of a week, whatever settings it was started with.
+        with self._store.locked(f"release-{request.week}-{request.revision}"):
+            if self._file(key).exists() or self._finished_aside(key):
                 self._compare_inputs(request, door, fingerprint())
                 return self._load(key)
             _refuse_unreleasable(request, self._noise)
@@ -107,14 +117,18 @@ class Measurements:
             self._remember_inputs(request, door, fingerprint())
             missing = [name for name in request.doors if not self._file(request.key(name)).exists()]
             due = self._ledger.reserve([request.charge(name) for name in missing], order, self.witnesses())
+            self._note_head()  # an anchor that cannot be written refuses here, where the charge is still unused
             if due:
                 accounts = self._ledger.accounts()
                 budget = budget_in_force(accounts.budget(request.population), order.settings)
-                say(price(list(accounts.rows), due, budget))
+                say(price(list(accounts.rows), due, under_policy(accounts, budget)))
             charge = self._ledger.begin_draw(key, request.doors[door])
+            self._note_head()  # before the noise: whoever cuts the ledger back to an unused charge is found
             values = draw(self._noise)
+            self._set_aside(key, Measurement(values, tuple(map(to_record, request.doors[door])), charge))
             self._ledger.finish_draw(charge, key, draw_digest(key, values))
-            self._save(key, Measurement(values, tuple(map(to_record, request.doors[door])), charge))
+            self._put_in_place(key)
+            self._note_head()  # after the draw is stored: whatever fails now, it is not lost
             return self._load(key)
 
     def stored(self, request: Release, door: str) -> Measurement:
@@ -129,7 +143,7 @@ class Measurements:
 
     def witnesses(self) -> Witnesses:
         """What the ledger must know."""
-        return _witnesses(self._store.folder.parent) + self._anchored()
+        return witnesses_under(self._store.folder.parent) + self._anchored()
 
     def found(self) -> Found:
         """What a ledger that is opened now must take over, and answer to; anchors outside included."""
@@ -161,13 +175,40 @@ class Measurements:
     def _file(self, key: str) -> Path:
         return self._store.release / draw_file(key)
 
+    def _aside(self, key: str) -> Path:
+        """Where a draw lies until the ledger knows its digest: a run that is killed in between loses nothing."""
+        return self._file(key).with_suffix(".drawing")
+
+    def _finished_aside(self, key: str) -> bool:
+        """Whether a killed run left a draw that the ledger knows; it is put in place."""
+        aside = self._aside(key)
+        if not aside.exists():
+            return False
+        try:
+            about, values = read_draw(aside)
+            refuse_unknown(aside, key, about, values, self._ledger.accounts())
+        except BadInput:  # never finished, so it is no draw
+            aside.unlink()
+            return False
+        self._put_in_place(key)
+        return True
+
+    def _put_in_place(self, key: str) -> None:
+        write_durably(self._file(key), self._aside(key).read_bytes())
+        self._aside(key).unlink()
+
+    def _note_head(self) -> None:
+        """Note the ledger's newest entry beside it and wherever the settings say."""
+        note_head(self._store.folder.parent, self._ledger.accounts())
+        self._anchor()
+
     def _load(self, key: str) -> Measurement:
         file = self._file(key)
         about, values = read_draw(file)
         refuse_unknown(file, key, about, values, self._ledger.accounts())
         return Measurement(values, tuple(about["events"]), about["charge"])
 
-    def _save(self, key: str, measurement: Measurement) -> None:
+    def _set_aside(self, key: str, measurement: Measurement) -> None:
         about = {
             "events": measurement.events,
             "charge": measurement.charge,
@@ -176,7 +217,7 @@ class Measurements:
         }
         buffer = io.BytesIO()
         np.savez_compressed(buffer, about=np.array(json.dumps(about)), **measurement.values)  # type: ignore[arg-type]  # arrays by name
-        write_durably(self._file(key), buffer.getvalue())
+        write_durably(self._aside(key), buffer.getvalue())
 
     # --- confidential: what the draw was made from -------------------------------------------------------
 
@@ -207,10 +248,10 @@ class Measurements:
             write_durably(folder / f"{request.week}_{door}.json", json.dumps(alert, indent=2).encode())
 
 
-def _witnesses(home: Path) -> Witnesses:
+def witnesses_under(home: Path) -> Witnesses:
     """Whatever under a home names what its ledger must hold."""
     drawn = (Named(str(_about(file)["charge"]), file.name) for file in draw_files(home))
-    return Witnesses(drawn=tuple(drawn)) + witnesses_of(home)
+    return Witnesses(drawn=tuple(drawn)) + witnesses_of(home) + noted_heads(home)
 
 
 def draw_files(home: Path) -> list[Path]:

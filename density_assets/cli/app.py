@@ -1,9 +1,9 @@
 """The typer app behind `density`, and what it does with errors.
 
-Every command returns its exit status: 0, or 1 for something that does not hold or did not succeed, or 3 for a release
-that nobody vouches for. Whatever a person can mend, a bad file or a mistyped option, is status 2 and a line on the
-terminal. Anything else is a fault of ours and shows Python's own traceback: typer's prettier one would print local
-variables, which may hold records.
+Every command returns its exit status: 0, or 1 for something that does not hold or did not succeed, or 3 for what is
+whole and may not be relied on: a release that nobody vouches for, a copy of a ledger. Whatever a person can mend, a bad
+file or a mistyped option, is status 2 and a line on the terminal. Anything else is a fault of ours and shows Python's
+own traceback: typer's prettier one would print local variables, which may hold records.
 """
 
 import os

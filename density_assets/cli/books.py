@@ -17,7 +17,7 @@ def budget(
     epsilon: Annotated[
         float | None, typer.Option("--epsilon", help="Of the releases to plan; by default that of the settings.")
     ] = None,
-    weeks: Annotated[int, typer.Option("--weeks", help="How many releases to plan.")] = 52,
+    weeks: Annotated[int, typer.Option("--weeks", min=1, max=5200, help="How many releases to plan.")] = 52,
     give: Annotated[
         float | None, typer.Option("--give", help="A new budget, as epsilon of a year; recorded with who and why.")
     ] = None,
@@ -28,16 +28,21 @@ def budget(
     """Say what releases have cost, what is left, and what plans would cost; or give another budget."""
     from density_assets.city import City
     from density_assets.privacy.charges import budget_to_show
+    from density_assets.privacy.policy import under_policy
     from density_assets.publication.budget_report import budget_report
 
     city = City.here()
     if give is not None:
         _give(city, give, delta, by, reason)
     planned = city.settings if epsilon is None else city.settings.with_epsilon(epsilon)
-    accounts = city.ledger.accounts(city.measurements.witnesses())
+    accounts = city.ledger.accounts(city.witnesses())
     recorded = accounts.budget(city.population)
+    print(f"home {city.home}")
+    if warning := city.ledger.elsewhere(accounts) if accounts.exists else city.ledger.none_here():
+        print(warning)
     in_force, refusal = budget_to_show(recorded, city.settings)
-    print(budget_report(planned, in_force, accounts.rows, chosen_week(week, city), weeks))
+    permitted = under_policy(accounts, in_force)
+    print(budget_report(planned, permitted, accounts.rows, chosen_week(week, city), weeks))
     if refusal:
         print(f"nothing can be released under these settings: {refusal}")
     elif recorded not in (None, in_force):
@@ -45,6 +50,8 @@ def budget(
             f"recorded is epsilon {recorded.epsilon:g} at delta {recorded.delta:g}; the settings state less, and that "
             "is in force: take budget_epsilon and budget_delta out of [privacy] to use what is recorded"
         )
+    if permitted != in_force:
+        print(f"the policy in force permits epsilon {permitted.epsilon:g} at delta {permitted.delta:g}, and no more")
     return 0
 
 
@@ -55,7 +62,7 @@ def _give(city: "City", epsilon: float, delta: float | None, by: str | None, rea
     before = city.ledger.accounts().budget(city.population) or Budget.of(city.settings)
     budget = Budget.checked(epsilon, before.delta if delta is None else delta)
     given_by = act(city, by, reason, "a budget")
-    city.ledger.give_budget(city.population, budget, given_by, city.measurements.witnesses())
+    city.ledger.give_budget(city.population, budget, given_by, city.witnesses())
 
 
 def verify(

@@ -19,6 +19,7 @@ from density_assets.geography.tables import antennas_table
 from density_assets.geography.voronoi import tower_cells
 from density_assets.records.confinement import named_files, refuse_kept
 from density_assets.records.event_files import is_complete, record_files
+from density_assets.records.usable import mostly_unusable
 from density_assets.settings import Settings
 from resources.sql.ingest import events, unquoted
 
@@ -27,13 +28,18 @@ SPANS = """coalesce(rejection, 'usable') as reason, count(*),
     min(hour) filter (where abs(hour) < 876600), max(hour) filter (where abs(hour) < 876600)"""
 
 
-def inspect(settings: Settings, week: date, home: Path) -> str:
-    """Read everything the settings name and describe it; raises what a run would raise."""
+def inspect(settings: Settings, week: date, home: Path) -> tuple[str, str]:
+    """Read everything the settings name; returns what it holds, and what speaks against releasing it, if anything.
+
+    Raises what a run would raise.
+    """
     refuse_kept(named_files(settings), home)
     cells = city_cells(settings)
     towers = city_towers(settings, cells)
-    lines = [*_geography(settings, cells, towers), *_visits(settings, towers, week, home)]
-    return "\n".join(f"{name:<10} {text}" for name, text in lines)
+    records: Counter[str] = Counter()
+    lines = [*_geography(settings, cells, towers), *_visits(settings, towers, week, home, records)]
+    said = "\n".join(f"{name:<10} {text}" for name, text in lines)
+    return said, "" if settings.city.synthetic else mostly_unusable(records)
 
 
 def _geography(settings: Settings, cells: Cells, towers: Towers) -> Iterator[tuple[str, str]]:
@@ -43,13 +49,17 @@ def _geography(settings: Settings, cells: Cells, towers: Towers) -> Iterator[tup
     yield "cells", f"{len(cells):,} valid and disjoint, {cells.city.area / 1e6:,.2f} km², {cells.crs}"
     yield (
         "towers",
-        f"{len(towers):,} sites; antennas merged into one: {towers.merged:,}, outside: {towers.outside:,}",
+        f"{len(towers):,} sites; antennas merged into one: {towers.merged:,}, outside: {towers.outside:,}, "
+        f"listed again: {towers.repeated:,}",
     )
     yield "overlaps", f"{len(pieces):,} above 1 m²"
     yield "cover", f"{len(minimum_cover(pieces)):,} cells"
 
 
-def _visits(settings: Settings, towers: Towers, week: date, home: Path) -> Iterator[tuple[str, str]]:
+def _visits(
+    settings: Settings, towers: Towers, week: date, home: Path, records: Counter[str]
+) -> Iterator[tuple[str, str]]:
+    """Say what the records of a week hold; fills in how many are usable, or not and why."""
     city, clock = settings.city, week_clock(week, settings.city.zone)
     yield "week", f"{week}, {city.timezone}"
     for slots, fate in ((clock.repeated, "happen twice, counted once"), (clock.missing, "do not happen")):
@@ -64,21 +74,22 @@ def _visits(settings: Settings, towers: Towers, week: date, home: Path) -> Itera
         "complete" if is_complete(city.visits, week, settings.folder) else "no _SUCCESS: not known to be complete"
     )
     yield "files", f"{len(files):,}, {sum(file.stat().st_size for file in files) / 1e6:,.1f} MB, {complete}"
-    reasons, hours = _events(settings, towers, clock, files)
-    yield "records", f"{sum(reasons.values()):,}"
-    yield from (("", f"{n:,} {reason}") for reason, n in sorted(reasons.items()))
+    hours = _events(settings, towers, clock, files, records)
+    yield "records", f"{sum(records.values()):,}"
+    yield from (("", f"{n:,} {reason}") for reason, n in sorted(records.items()))
     if hours:
         yield "span", " to ".join(f"{_wall_clock(clock.monday, h):%Y-%m-%d %H}h" for h in (min(hours), max(hours)))
 
 
-def _events(settings: Settings, towers: Towers, clock: WeekClock, files: list[Path]) -> tuple[Counter[str], list[int]]:
-    """How many records there are, usable or by the reason that they are not, and the hours they lie between."""
-    reasons: Counter[str] = Counter()
+def _events(
+    settings: Settings, towers: Towers, clock: WeekClock, files: list[Path], reasons: Counter[str]
+) -> list[int]:
+    """Count records, usable or by the reason that they are not; returns hours that they lie between."""
     with duckdb.connect() as connection, unquoted(settings.folder):
         found = events(connection, antennas_table(towers), clock, files, settings.city, reasons)
         rows = found.aggregate(SPANS, "reason").fetchall()
     reasons.update({reason: n for reason, n, *_ in rows})
-    return reasons, [hour for *_, first, last in rows for hour in (first, last) if hour is not None]
+    return [hour for *_, first, last in rows for hour in (first, last) if hour is not None]
 
 
 def _wall_clock(monday: int, hour: int) -> datetime:

@@ -25,36 +25,45 @@ def ledger(
             "now, and the old one is gone. key: sign with a new key from now on. anchor: note its head where [anchor] "
             "says. backup, restore: a copy, or the chain published last."
         ),
-    ],
+    ] = "verify",
     file: Annotated[Path | None, typer.Argument(help="The copy, for backup and restore.")] = None,
     settings: SettingsFile = None,
     by: By = None,
     reason: Reason = None,
     adopt: Annotated[bool, typer.Option("--adopt", help="With init: take over a ledger of version 1.")] = False,
+    old: Annotated[
+        str | None, typer.Option("--old", help="With key: the old key, if the home does not keep it; PEM or agent:….")
+    ] = None,
 ) -> int:
-    """Open, verify, copy or move the ledger, or change the key that releases are signed with."""
+    """Verify the ledger, open, copy or move it, or change the key that releases are signed with.
+
+    Ends with 3 if the ledger is whole, but a copy of another or moved: it may not pay until somebody says `moved`.
+    """
     from density_assets.city import City
     from resources.ledger import opening
+    from resources.ledger.witnesses import NOTHING
 
     city = City.here()
-    known = city.measurements.witnesses()
+    known = NOTHING if action == "anchor" else city.witnesses()  # an anchor may be made by this
     if action == "init":
         opened_by = act(city, by, reason, "opening a ledger")
         opening.open_for_people(city.ledger, opened_by, city.new_key, city.measurements.found(), adopt=adopt)
     elif action == "moved":
         opening.say_moved(city.ledger, act(city, by, reason, "moving a ledger"), known)
     elif action == "key":
-        _change_key(city, act(city, by, reason, "changing the key"), known)
+        _change_key(city, act(city, by, reason, "changing the key"), known, old)
     elif action == "anchor":
-        if not city.anchor_head():
+        if not city.anchor_head(create=True):
             raise BadInput("[anchor] of the settings must say where: a file, a git repository or a time stamp service")
     elif action == "backup":
-        opening.backup(city.ledger, _needed(file, action))
+        copy = _needed(file, action).absolute()
+        opening.backup(city.ledger, copy)
+        print(f"copied to {copy}")
     elif action == "restore":
-        copy, restored_by = _needed(file, action), act(city, by, reason, "restoring a ledger")
-        opening.restore(city.ledger, copy, restored_by, known)
-    _report(city)
-    return 0
+        copy = _needed(file, action)
+        _, books = opening.read_copy(copy, known)
+        opening.restore(city.ledger, copy, act(city, by, reason, "restoring a ledger", books), known)
+    return _report(city)
 
 
 def policy(
@@ -67,16 +76,23 @@ def policy(
     signature: Annotated[
         Path | None, typer.Option("--signature", help="By the officer's key, where the policy in force names one.")
     ] = None,
+    to_sign: Annotated[
+        Path | None, typer.Option("--to-sign", help="Record nothing; write here what the officer signs.")
+    ] = None,
 ) -> int:
     """Record what a data-protection officer permits; it is enforced before anything is charged."""
     from density_assets.city import City
-    from density_assets.privacy.policy import policy_in_force
-    from resources.ledger.deciding import set_policy
+    from density_assets.privacy.policy import policy_in_force, policy_to_sign
+    from resources.ledger.deciding import read_policy, set_policy
 
     city = City.here()
+    if to_sign is not None:
+        to_sign.write_bytes(policy_to_sign(city.ledger.accounts(), read_policy(_needed(file, "--to-sign"))))
+        print(to_sign)
+        return 0
     if file is not None:
         set_by = act(city, by, reason, "setting a policy")
-        set_policy(city.ledger, file, set_by, signature, city.measurements.witnesses())
+        set_policy(city.ledger, file, set_by, signature, city.witnesses())
     in_force = policy_in_force(city.ledger.accounts())
     print("no policy is in force" if in_force is None else in_force.model_dump_json(indent=2, exclude_none=True))
     return 0
@@ -84,7 +100,7 @@ def policy(
 
 def approve(
     week: Annotated[str, typer.Option("--week", help="The Monday of the week.")],
-    revision: Annotated[int, typer.Option("--revision", help="Which revision of it.")],
+    revision: Annotated[int, typer.Option("--revision", min=2, help="Which revision of it, from 2.")],
     settings: SettingsFile = None,
     by: By = None,
     reason: Reason = None,
@@ -94,10 +110,25 @@ def approve(
     from density_assets.city import City
 
     city = City.here()
+    _refuse_approval(city, str(parse_week(week)), revision)
     body = {"what": "revision", "city": city.name, "week": str(parse_week(week)), "revision": revision}
-    city.ledger.record("approval", body, act(city, by, reason, "an approval"), city.measurements.witnesses())
-    print(f"recorded: revision {revision} of the week of {week} is approved")
+    city.ledger.record("approval", body, act(city, by, reason, "an approval"), city.witnesses())
+    print(f"recorded: revision {revision} of the week of {week} is approved; counts only if somebody else asks for it")
     return 0
+
+
+def _refuse_approval(city: "City", week: str, revision: int) -> None:
+    """Raise if a revision of a week cannot be drawn any more, or not yet: an approval of it would never count."""
+    accounts, which = city.ledger.accounts(), {"city": city.name, "week": week}
+    charged = [row.charge.which for row in accounts.rows if row.charge.population == city.population]
+    revisions = [said["revision"] for said in charged if which.items() <= said.items()]
+    if not revisions:
+        raise BadInput(f"a revision must be of a week that was released before, {city.name} has no week of {week}")
+    newest = max(revisions)
+    if revision < max(2, newest) or accounts.publications({**which, "revision": revision}):
+        raise BadInput(
+            f"a revision must be newer than what is released of the week of {week}, {newest}; got {revision}"
+        )
 
 
 def sign(
@@ -111,20 +142,28 @@ def sign(
     return 0
 
 
-def _change_key(city: "City", changed_by: "Act", known: "Witnesses") -> None:
+def _change_key(city: "City", changed_by: "Act", known: "Witnesses", old: str | None) -> None:
     from resources.ledger.deciding import change_key
+    from resources.signing import open_key
 
     accounts = city.ledger.accounts(known)
-    change_key(city.ledger, accounts, city.new_key(), city.old_signer(accounts.key), changed_by, known)
+    before = open_key(old if old.startswith("agent:") else Path(old)) if old else city.old_signer(accounts.key)
+    if before is not None and before.public.hex() != accounts.key:
+        raise BadInput(
+            f"--old must be the key in force, {old} is another: give that one, or leave it out if it is lost"
+        )
+    change_key(city.ledger, accounts, city.new_key(), before, changed_by, known)
+    if before is None:
+        print("the old key did not agree to this, and every verifier will say so: was it lost? Else see --old")
 
 
-def _report(city: "City") -> None:
+def _report(city: "City") -> int:
     from density_assets.publication.manifest import fingerprint
 
-    accounts = city.ledger.accounts(city.measurements.witnesses())
+    accounts = city.ledger.accounts(city.witnesses())
     if not accounts.exists:
-        print("there is no ledger yet: `density ledger init` opens one; for simulated people the first release does")
-        return
+        print(city.ledger.none_here())
+        return 0
     print(f"the ledger is whole: {len(accounts.rows)} charges, head {accounts.head[:16]}")
     if accounts.opened:
         people = "real people" if accounts.declared else "simulated people only"
@@ -133,6 +172,10 @@ def _report(city: "City") -> None:
         print("       publish this fingerprint where your readers trust it, not beside the releases")
     else:
         print("version 1: without identity and key; `density ledger init --adopt` takes it over")
+    if warning := city.ledger.elsewhere(accounts):
+        print(warning)
+        return 3
+    return 0
 
 
 def _needed(file: Path | None, action: str) -> Path:

@@ -9,6 +9,7 @@ import typer
 
 if TYPE_CHECKING:
     from density_assets.city import City
+    from density_assets.privacy.accounts import Accounts
     from density_assets.privacy.acts import Act
 
 
@@ -29,11 +30,17 @@ By = Annotated[str | None, typer.Option("--by", help="Your name or role; recorde
 Reason = Annotated[str | None, typer.Option("--reason", help="Why; recorded and published. Or DENSITY_REASON.")]
 
 
-def act(city: "City", by: str | None, reason: str | None, what: str) -> "Act":
-    """Who does something to the books, and why: as given, by the environment or by `[operator]`."""
-    from density_assets.privacy.acts import act_under, needed
+def act(city: "City", by: str | None, reason: str | None, what: str, books: "Accounts | None" = None) -> "Act":
+    """Who does something to the books, and why: as given, by the environment or by `[operator]`.
 
-    return needed(act_under(city.settings, by, reason), what)
+    books: those that are changed, by default the city's. If they are about real people somebody must be named, whatever
+    settings the command was given.
+    """
+    from density_assets.privacy.acts import act_under, needed, of_nobody
+
+    given = act_under(city.settings, by, reason)
+    unnamed = given == of_nobody() and (books or city.ledger.accounts()).of_people
+    return needed(None if unnamed else given, what)
 
 
 def chosen_week(week: str | None, city: "City") -> date:

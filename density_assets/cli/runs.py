@@ -1,8 +1,12 @@
 """Weeks run from a terminal: one, or one after another until the first that is refused."""
 
+import json
+import os
 import sys
 from collections.abc import Iterator
 from datetime import date, timedelta
+from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from density_assets.calendar import parse_week
@@ -12,13 +16,16 @@ from density_assets.definitions import build
 from density_assets.errors import BadInput
 from density_assets.graph.jobs import AUDIT, EVALUATE, ON_THE_TERMINAL, PURGE, PURGE_BY_FORCE, REBUILD, WEEKLY
 from density_assets.graph.terminal import Ended, execute, is_week
-from density_assets.privacy.acts import Act
+from density_assets.privacy.acts import Act, act_under
 from density_assets.publication.files import AUDIT_PAGE
+from density_assets.publication.manifest import REGISTER_FILE, VERIFIER
+from resources.alerts import WORDED
 
 
 def release_week(city: City, asked: str | None, act: Act | None) -> int:
     """Materialise one week end to end and say what was produced; the exit status of the command."""
     week = _known(city, chosen_week(asked, city))
+    _refuse(city, week, act)
     if not _run_week(city, WEEKLY, week, act):
         return 1
     print("\n".join(_produced(city, str(week))))
@@ -30,12 +37,15 @@ def backfill(city: City, first: str, last: str, act: Act | None) -> int:
     return _one_by_one(city, WEEKLY, _weeks(city, first, last), "backfill", act)
 
 
-def rebuild(city: City, first: str | None, last: str | None, act: Act | None) -> int:
-    """Make the tables and files of released weeks again from stored draws; without weeks, of all of them."""
+def rebuild(city: City, first: str | None, last: str | None, act: Act | None, *, again: bool = False) -> int:
+    """Make the tables and files of released weeks again from stored draws; without weeks, of all of them.
+
+    again: whether published weeks may be published with other files.
+    """
     weeks = _weeks(city, first, last or first) if first else _released(city)
     if not weeks:
         raise BadInput(f"there must be a released week to rebuild, {city.store.release} holds none: release one first")
-    return _one_by_one(city, REBUILD, weeks, "rebuild", act)
+    return _one_by_one(city, REBUILD, weeks, "rebuild", act, again=again)
 
 
 def evaluate_week(city: City, asked: str) -> int:
@@ -60,8 +70,11 @@ def purge_week(city: City, asked: str, *, force: bool) -> int:
 
 def audit(city: City) -> int:
     """Make the auditor's page anew from the ledger and the releases; fails if something does not belong together."""
-    if not city.ledger.accounts().exists:
-        raise BadInput(f"there must be a ledger to audit, {city.home} has none: it is made by the first release")
+    accounts = city.ledger.accounts()
+    if not accounts.exists:
+        raise BadInput(f"there must be a ledger to audit: {city.ledger.none_here()}")
+    if warning := city.ledger.elsewhere(accounts):
+        print(warning)
     ended = _run(city, AUDIT)
     if not ended.success:
         return 1
@@ -70,22 +83,45 @@ def audit(city: City) -> int:
     return 0 if page["problems"] == 0 else 1
 
 
-def _one_by_one(city: City, job: str, weeks: list[date], command: str, act: Act | None) -> int:
+def _one_by_one(city: City, job: str, weeks: list[date], command: str, act: Act | None, *, again: bool = False) -> int:
     done = 0
-    while done < len(weeks) and _run_week(city, job, weeks[done], act):
+    while done < len(weeks) and (job != WEEKLY or _may_release(city, weeks[done], act)):
+        if not _run_week(city, job, weeks[done], act, again=again):
+            break
         done += 1
     print(f"done: {', '.join(map(str, weeks[:done])) or 'none'}")
     if done == len(weeks):
         return 0
     print(f"stopped at: {weeks[done]}, for the reason given above")
     print(f"not tried: {', '.join(map(str, weeks[done + 1 :])) or 'none'}")
-    print(f"to go on: make {command} FROM={weeks[done]} TO={weeks[-1]}")
+    print(f"to go on: make {command} FROM={weeks[done]} TO={weeks[-1]}{_as_asked(act)}")
     return 1
 
 
-def _run_week(city: City, job: str, week: date, act: Act | None) -> bool:
+def _as_asked(act: Act | None) -> str:
+    """The settings, the name and the reason of this command, as `make` takes them."""
+    given = {"SETTINGS": os.environ.get("DENSITY_SETTINGS"), "BY": act and act.by, "REASON": act and act.reason}
+    return "".join(f" {name}={quote(value)}" for name, value in given.items() if value)
+
+
+def _run_week(city: City, job: str, week: date, act: Act | None, *, again: bool = False) -> bool:
     print(f"{city.name}, week of {week}", file=sys.stderr)
-    return _run(city, job, act, partition_key=str(week)).success
+    return _run(city, job, act, again=again, partition_key=str(week)).success
+
+
+def _refuse(city: City, week: date, act: Act | None) -> None:
+    """Raise what stops a week before a record is read."""
+    city.refuse_week(week, act or act_under(city.settings, None, None))
+
+
+def _may_release(city: City, week: date, act: Act | None) -> bool:
+    """Whether nothing but records could still stop a week; says what does."""
+    try:
+        _refuse(city, week, act)
+    except WORDED as refusal:
+        print(f"error: {refusal}", file=sys.stderr)
+        return False
+    return True
 
 
 def _run(city: City, job: str, act: Act | None = None, **options: Any) -> Ended:
@@ -114,11 +150,16 @@ def _released(city: City) -> list[date]:
 
 
 def _produced(city: City, week: str) -> Iterator[str]:
-    store = city.store
-    yield "\npublished, readable by anybody:"
-    yield from (f"  {file}" for file in sorted(store.release.glob(f"*_{week}*")))
-    yield f"  {store.release / AUDIT_PAGE}"
-    yield f"  {store.release_database}"
+    store, manifest = city.store, city.files(date.fromisoformat(week)).file("manifest", "json")
+    said = json.loads(manifest.read_bytes())
+    yield f"\npublished, readable by anybody: hand out the folder {store.release} whole. Of this week it holds"
+    yield from (f"  {store.release / name}" for name in said["files"])
+    yield from (f"  {file}" for file in (manifest, manifest.with_suffix(".sig")))
+    yield "and of all weeks together, besides the tables,"
+    of_all = (AUDIT_PAGE, store.release_database.name, REGISTER_FILE, Path(REGISTER_FILE).with_suffix(".sig"), VERIFIER)
+    yield from (f"  {store.release / name}" for name in of_all)
+    yield "check it as readers do:"
+    yield f"  make verify RELEASE={quote(str(manifest))} KEY={said['key']['fingerprint']}"
     yield "confidential, readable by you only:"
     yield from (f"  {file}" for file in sorted(store.confidential.glob(f"*/{week}.parquet")))
     yield f"  {store.confidential / 'confidential.duckdb'} (views over the above)"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from density_assets.research.study import Source
 
 Repetitions = Annotated[
-    int | None, typer.Option("--repetitions", help="By default as many as a study declares, mostly 20.")
+    int | None, typer.Option("--repetitions", min=1, help="By default as many as a study declares, mostly 20.")
 ]
 
 

@@ -101,6 +101,14 @@ def learn(
     )
 
 
+def nothing(shape: tuple[int, ...], sigma: float) -> Filtered:
+    """No signal, with errors as large as the noise."""
+    towers, hours = np.eye(shape[0]), np.eye(shape[1])
+    none, noise = np.zeros(shape), np.full(shape, sigma**2)
+    flat = np.full(shape[1], sigma**2)
+    return Filtered(none, towers, hours, np.ones(shape[0]), flat, noise, none, np.diag(flat), flat)
+
+
 def wiener(seen: Floats, size: Floats, signal: Floats, sigma: float) -> tuple[Floats, Floats, Floats, Floats, Floats]:
     """Wiener's filter where all is diagonal: mean, deviations, their variance and the error of the mean."""
     total = signal + sigma**2

@@ -55,6 +55,7 @@ class Towers:
     antennas: every identifier a record may carry and the position in `ids` of its site;
         antennas that share a point share a site, antennas outside the city are absent.
     merged, outside: how many antennas were merged into another's site or dropped, for the log.
+    repeated: how many rows of the list name an antenna that an earlier one does.
     """
 
     ids: NDArray[Any]
@@ -62,6 +63,7 @@ class Towers:
     antennas: dict[Any, int]
     merged: int = 0
     outside: int = 0
+    repeated: int = 0
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -4,6 +4,7 @@ Several antennas on one point are one site: visits are counted per site, or a ph
 antennas of one mast would be counted twice.
 """
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,8 @@ def read_towers(path: Path, *, tower_id: str | None, x: str, y: str, crs: str, c
     inside = antennas[_inside(xy[antennas], cells)]
     if len(inside) == 0:
         raise _all_outside(raw, xy, crs, cells, path)
-    return _sites(ids, xy, place, inside, outside=len(antennas) - len(inside))
+    sites = _sites(ids, xy, place, inside, outside=len(antennas) - len(inside))
+    return replace(sites, repeated=len(rows) - len(antennas))
 
 
 def _read(path: Path, columns: dict[str, str]) -> pl.DataFrame:

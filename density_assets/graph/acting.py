@@ -10,6 +10,7 @@ from density_assets.privacy.acts import Act, act_under
 from density_assets.settings import Settings
 
 BY_TAG, REASON_TAG = "density/by", "density/reason"
+AGAIN_TAG = "density/again"  # of a run that may publish a published week with other files
 TERMINAL = "density/terminal"
 STARTERS = {  # tags that Dagster puts on runs, and who is behind them
     "dagster/schedule_name": "schedule",

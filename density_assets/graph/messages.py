@@ -15,8 +15,9 @@ import polars as pl
 from density_assets.errors import BadInput
 from density_assets.graph.step import Made
 from density_assets.privacy.zones import ZoneLeak
+from density_assets.publication.keeping import PublishedStays
 
-OURS = {error.__name__: error for error in (BadInput, ZoneLeak)}
+OURS = {error.__name__: error for error in (BadInput, ZoneLeak, PublishedStays)}
 SHOWN = {"md": dg.MetadataValue.md, "path": dg.MetadataValue.path}
 
 

@@ -3,8 +3,12 @@
 The state is a cache of a fold over draws, oldest week first. Its table names the draws it was made from; whoever needs
 the state after some weeks takes the newest stored one that is made from the first of just these draws, and folds the
 rest. So a week that was left out, a revision, or a table that is lost need no care: what does not fit is made again.
+Tables lie in a folder that people can write to, so a stored state is believed only if the ledger notes its digest, as
+it does when the week is published.
 """
 
+import hashlib
+import json
 from collections.abc import Sequence
 from itertools import chain
 
@@ -81,7 +85,7 @@ def usual_week(step: Step, accounts: Accounts, estimated: Estimated | None) -> M
 
 def state_after(step: Step, weeks: Weeks, accounts: Accounts) -> State | None:
     """What is known after some weeks; none before the first."""
-    state, known = _newest_state(step, weeks)
+    state, known = _newest_state(step, weeks, accounts)
     xy = towers_from(step.read("towers")).xy
     for week in weeks[known:]:
         state = learned(state, _measured(step, week, accounts), xy)
@@ -123,13 +127,21 @@ def state_from(table: pl.DataFrame) -> State:
     )
 
 
-def _newest_state(step: Step, weeks: Weeks) -> tuple[State | None, int]:
-    """The newest stored state that is made of the first of these draws, and of how many weeks; none of no week."""
+def state_digest(table: pl.DataFrame) -> str:
+    """Of everything that the table of a state holds."""
+    rows = table.select(*STATE).sort("part").iter_rows(named=True)
+    parts = [json.dumps({**row, "values": hashlib.sha256(row["values"]).hexdigest()}, sort_keys=True) for row in rows]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _newest_state(step: Step, weeks: Weeks, accounts: Accounts) -> tuple[State | None, int]:
+    """The newest published state that is made of the first of these draws, and of how many weeks; none of no week."""
     made_of = {_digests(weeks[:number]): number for number in range(1, len(weeks) + 1)}
+    published = {entry.body.get("state") for entry in accounts.of("published")}
     try:
         for table in step.read.weeks_before("usual_week"):
             draws = tuple(table["draws"][0].split()) if len(table) else ()
-            if draws in made_of and table["estimator"][0] == WITH_EARLIER_WEEKS:
+            if draws in made_of and table["estimator"][0] == WITH_EARLIER_WEEKS and state_digest(table) in published:
                 return state_from(table), made_of[draws]
     except BadInput as damaged:
         step.warn(f"what was known of earlier weeks is made again from their draws: {damaged}")

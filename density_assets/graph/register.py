@@ -18,6 +18,7 @@ from density_assets.graph.past import learns
 from density_assets.graph.step import Made, Step
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.charges import Budget, Row, budget_to_show, population_name, weekly_costs
+from density_assets.privacy.policy import under_policy
 from density_assets.privacy.promise import explain_release
 from density_assets.privacy.zones import Zone
 from density_assets.publication.attack_tests import attack_tests
@@ -98,6 +99,7 @@ def ledger(step: Step, accounts: Accounts) -> Made:
     """
     rows = accounts.rows
     budget, _ = budget_to_show(accounts.budget(population_name(step.settings)), step.settings)  # the audit page says it
+    budget = under_policy(accounts, budget)
     table = pl.DataFrame(list(map(_charge_record, rows, year_so_far(rows, budget.delta))), schema=LEDGER)
     newest = "\n".join(
         f"| {record['week']} | {record['door']} | {record['epsilon']:g} | {record['year_epsilon']:.3f} |"
@@ -163,6 +165,7 @@ def audit_page(
     settings, population, rows = step.settings, population_name(step.settings), accounts.rows
     policy = accounts.newest("policy")
     budget, refusal = budget_to_show(accounts.budget(population), settings)
+    budget = under_policy(accounts, budget)
     data = AuditData(
         city=settings.city.name,
         population=population,

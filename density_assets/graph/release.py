@@ -6,6 +6,9 @@ In order: noisy numbers become an estimate of each cell (`smoothed_series`), who
 """
 
 import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import numpy as np
@@ -37,6 +40,7 @@ from density_assets.publication.files import (
     digests,
     geojson,
 )
+from density_assets.publication.keeping import published_statement, refuse_other_files
 from density_assets.publication.manifest import Seal
 from density_assets.publication.pages.page import ReportData, report_html
 from density_assets.publication.pictures.maps import value_map
@@ -202,18 +206,22 @@ def density(step: Step, smoothed_series: pl.DataFrame, cells: pl.DataFrame) -> M
 )
 def published_counts(step: Step, density: pl.DataFrame, cells: pl.DataFrame) -> Made:
     """The counts as files: Parquet, CSV and GeoJSON, with a data dictionary."""
-    files, city = [step.files.file(*name) for name in COUNT_FILES], cells_from(cells)
+    contents = count_files(step, density, cells)
+    _publish(step, contents)
+    by_file = digests(list(contents))
+    return Made(pl.DataFrame({"file": list(by_file), "sha256": list(by_file.values())}))
+
+
+def count_files(step: Step, density: pl.DataFrame, cells: pl.DataFrame) -> dict[Path, bytes]:
+    """The files of the counts and what they hold."""
     counts = density["count"].to_numpy().reshape(-1, HOURS)
     contents = (
         parquet_bytes(density),
         density.write_csv().encode(),
-        geojson(city, counts).encode(),
+        geojson(cells_from(cells), counts).encode(),
         dictionary(step.settings.city.name, step.settings.city.timezone, step.clock).encode(),
     )
-    for file, content in zip(files, contents, strict=True):
-        write_durably(file, content)
-    by_file = digests(files)
-    return Made(pl.DataFrame({"file": list(by_file), "sha256": list(by_file.values())}))
+    return dict(zip((step.files.file(*name) for name in COUNT_FILES), contents, strict=True))
 
 
 @asset(
@@ -233,23 +241,33 @@ def privacy_statement(step: Step, accounts: Accounts, paid_by: frozenset[str], e
     are an estimate, and the digests of the files; nothing in it is computed from records. `make verify` checks that all
     of it and the ledger belong together.
     """
-    said = statement(_facts(step, accounts, paid_by, estimated))
-    text = as_markdown(said)
-    write_durably(step.files.file("privacy_statement", "json"), json.dumps(said, indent=2).encode())
-    write_durably(step.files.file("privacy_statement", "md"), text.encode())
+    _publish(step, chain_file(step, accounts, paid_by))
+    said = stated(step, accounts, paid_by, estimated)
+    _publish(step, statement_files(step, said))
     table = pl.DataFrame({"file": list(said["files"]), "sha256": list(said["files"].values())})
-    return Made(table, facts={"statement": dg.MetadataValue.md(text)})
+    return Made(table, facts={"statement": dg.MetadataValue.md(as_markdown(said))})
 
 
-def _facts(step: Step, accounts: Accounts, paid_by: frozenset[str], estimated: Estimated | None) -> Facts:
-    """What the statement says; the chain it refers to is written beside it.
+def chain_file(step: Step, accounts: Accounts, paid_by: frozenset[str]) -> dict[Path, bytes]:
+    """The ledger's chain, which the statement refers to.
 
-    The chain ends where this release does, so that making the statement again writes the same bytes: whoever is
-    killed between the two leaves files that belong together.
+    It ends where this release does, so that making the statement again writes the same bytes: whoever is killed
+    between the two leaves files that belong together.
     """
+    chain = accounts.records.published(accounts.end_of(paid_by))
+    return {step.files.file("ledger", "json"): json.dumps(chain).encode()}
+
+
+def statement_files(step: Step, said: Mapping[str, Any]) -> dict[Path, bytes]:
+    """A statement as data and as text."""
+    data, text = (step.files.file("privacy_statement", suffix) for suffix in ("json", "md"))
+    return {data: json.dumps(said, indent=2).encode(), text: as_markdown(said).encode()}
+
+
+def stated(step: Step, accounts: Accounts, paid_by: frozenset[str], estimated: Estimated | None) -> dict[str, Any]:
+    """What the statement says of counts and chain as they lie there."""
     city, file, end = step.settings.city, step.files.file("ledger", "json"), accounts.end_of(paid_by)
-    write_durably(file, json.dumps(accounts.records.published(end)).encode())
-    return Facts(
+    facts = Facts(
         release=step.release,
         timezone=city.timezone,
         people=city.population or (city.simulated_users if city.synthetic else None),
@@ -262,6 +280,10 @@ def _facts(step: Step, accounts: Accounts, paid_by: frozenset[str], estimated: E
         estimated=estimated,
         fell_back=estimated is not None and step.read("smoothed_series")["estimator"][0] == ALONE,
     )
+    said = statement(facts)
+    # Warnings compare with the population that settings state: those of a published week are what was stated then.
+    published = published_statement(step.files)
+    return {**said, "warnings": published["warnings"]} if "warnings" in published else said
 
 
 @asset(
@@ -281,6 +303,17 @@ def density_report(
 
     The page asks the network for nothing and can be handed out with the files beside it.
     """
+    contents = page_file(step, density, cells, accounts, paid_by)
+    _publish(step, contents)
+    (file,) = contents
+    table = pl.DataFrame({"file": [file.name], "bytes": [file.stat().st_size]})
+    return Made(table, facts={"page": dg.MetadataValue.path(str(file))})
+
+
+def page_file(
+    step: Step, density: pl.DataFrame, cells: pl.DataFrame, accounts: Accounts, paid_by: frozenset[str]
+) -> dict[Path, bytes]:
+    """The page and what it holds."""
     files, city = step.files, cells_from(cells)
     downloads = {
         "Parquet": files.file("density", "parquet").name,
@@ -307,7 +340,15 @@ def density_report(
             fingerprint=Seal.at(accounts, accounts.end_of(paid_by)).fingerprint,
         )
     )
-    file = files.file("report", "html")
-    write_durably(file, page.encode())
-    table = pl.DataFrame({"file": [file.name], "bytes": [file.stat().st_size]})
-    return Made(table, facts={"page": dg.MetadataValue.path(str(file))})
+    return {files.file("report", "html"): page.encode()}
+
+
+def _publish(step: Step, contents: Mapping[Path, bytes]) -> None:
+    """Write files of a release; those of a published week only as they were signed, unless a person asked for others.
+
+    A file that was damaged since is made whole by this.
+    """
+    if not step.again:
+        refuse_other_files(step.files, contents)
+    for file, content in contents.items():
+        write_durably(file, content)

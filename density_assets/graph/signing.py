@@ -1,14 +1,18 @@
 """Signing: what is handed out is listed with its digests, and the list is signed.
 
 The list is made like everything else that may be handed out, in a process that can reach neither records nor keys. It
-is signed outside, by the key that the ledger names, and the ledger notes that it was. Who makes a list again that was
-signed before gets the signature it had then.
+lies aside until it is signed outside, by the key that the ledger names, and the ledger notes that it was. Who makes
+again the list that was signed last gets the signature it had then. Another list of a published week is refused, unless
+a person asked for it by name and with a reason, which the ledger keeps. What is signed must follow from the stored
+draws and the ledger (`following.py`): a key that signs whatever lies on a disk vouches for nothing.
 """
 
 import hashlib
 import json
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import polars as pl
@@ -16,11 +20,14 @@ import polars as pl
 from density_assets.city import City
 from density_assets.graph.assets import asset
 from density_assets.graph.columns import SETTINGS, Columns, column
+from density_assets.graph.following import refuse_what_does_not_follow
+from density_assets.graph.past import learns, state_digest
 from density_assets.graph.step import Made, Step
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.acts import Act, needed
 from density_assets.privacy.zones import Zone
 from density_assets.publication.files import draw_file
+from density_assets.publication.keeping import PublishedStays, published_otherwise
 from density_assets.publication.manifest import (
     REGISTER_FILE,
     VERIFIER,
@@ -28,6 +35,7 @@ from density_assets.publication.manifest import (
     register_manifest,
     release_manifest,
 )
+from density_assets.publication.verification import listed_digests
 from resources.signing import public_pem
 from resources.tables.files import write_durably
 
@@ -41,15 +49,30 @@ def _covering(*origins: str) -> Columns:
 
 
 def _sign_week(city: City, step: Step, act: Act | None) -> None:
-    """Sign the list of a week, unless it is the one that was signed before, and note it in the ledger."""
-    manifest, release = step.files.file("manifest", "json"), step.release
-    content, accounts = manifest.read_bytes(), city.ledger.accounts()
+    """Sign the list of a week, one run at a time."""
+    manifest = step.files.file("manifest", "json")
+    aside = _aside(manifest)
+    with city.store.locked(f"signing-{step.week}-{step.release.revision}"):
+        # Two runs at once write the same list; the one that comes second finds it signed.
+        content = (aside if aside.exists() else manifest).read_bytes()
+        try:
+            _sign_list(city, step, act, content)
+        finally:
+            aside.unlink(missing_ok=True)
+    city.anchor_head()  # what is published from here on can be told from what a later ledger says
+
+
+def _sign_list(city: City, step: Step, act: Act | None, content: bytes) -> None:
+    """Sign a list, unless it is the one that was signed last, and note it in the ledger."""
+    manifest, release, accounts = step.files.file("manifest", "json"), step.release, city.ledger.accounts()
     digest, said = hashlib.sha256(content).hexdigest(), json.loads(content)
     signed = accounts.publications(release.which)
-    known = [entry.body["signature"] for entry in signed if entry.body["manifest"] == digest]
-    if known:
-        signature = bytes.fromhex(known[-1])
+    if signed and signed[-1].body["manifest"] == digest:
+        signature = bytes.fromhex(signed[-1].body["signature"])
     else:
+        if signed and not step.again:
+            raise PublishedStays(published_otherwise(step.files, _first_other(manifest, said)))
+        refuse_what_does_not_follow(city, step)
         asked = needed(act, "publishing a release")
         signature = city.signer(said["key"]["public"]).sign(content)
         charges = sorted(city.measurements.stored(release, door).charge for door in release.doors)
@@ -61,13 +84,37 @@ def _sign_week(city: City, step: Step, act: Act | None) -> None:
                 "manifest": digest,
                 "key": said["key"]["fingerprint"],
                 "signature": signature.hex(),
-                **({"estimate": estimated.key(release)} if (estimated := city.estimated(step.week)) else {}),
+                **_estimate(city, step),
+                **({"replaces": signed[-1].body["manifest"]} if signed else {}),
             },
             asked,
         )
     # Noted first, as draws are: a run that is killed here finds the signature in the ledger and writes that.
+    write_durably(manifest, content)
     write_durably(manifest.with_suffix(".sig"), signature)
-    city.anchor_head()  # what is published from here on can be told from what a later ledger says
+
+
+def _estimate(city: City, step: Step) -> dict[str, str]:
+    """What the ledger notes of an estimate that knows earlier weeks: its key, and the state that the next may believe.
+
+    There is no table of a state where today's scheme knows none, and this week was drawn by another.
+    """
+    estimated = city.estimated(step.week)
+    if estimated is None:
+        return {}
+    state = {"state": state_digest(step.read("usual_week"))} if step.read.made("usual_week") else {}
+    return {"estimate": estimated.key(step.release), **state}
+
+
+def _aside(manifest: Path) -> Path:
+    """Where a list lies until it is signed: what was signed before it stays whole if it is not."""
+    return manifest.with_suffix(".unsigned")
+
+
+def _first_other(manifest: Path, said: Mapping[str, Any]) -> str:
+    """The first file of a list that is not as it was signed; the list itself if all are."""
+    listed = listed_digests(manifest)
+    return next((name for name, of in said["files"].items() if listed.get(name) != of["sha256"]), manifest.name)
 
 
 def _sign_register(city: City, step: Step, act: Act | None) -> None:
@@ -81,7 +128,10 @@ def _sign_register(city: City, step: Step, act: Act | None) -> None:
 @asset(
     Zone.RELEASE,
     _covering("published_counts.sha256", "privacy_statement.sha256", "density_report.bytes"),
-    deps=("published_counts", "privacy_statement", "density_report"),
+    deps=lambda city: (
+        *("published_counts", "privacy_statement", "density_report"),
+        *(("usual_week",) if learns(city) else ()),
+    ),
     kinds=("json",),
     given=("accounts", "paid_by"),
     after=_sign_week,
@@ -95,7 +145,7 @@ def signed_release(step: Step, accounts: Accounts, paid_by: frozenset[str]) -> M
     _write_tools(step.folder, seal)
     draws = (draw_file(release.key(door)) for door in release.doors)
     manifest = release_manifest(step.files, release.which, draws, seal)
-    return _covered(step.files.file("manifest", "json"), manifest, seal)
+    return _covered(_aside(step.files.file("manifest", "json")), manifest, seal)
 
 
 @asset(

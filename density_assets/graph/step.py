@@ -18,7 +18,7 @@ import polars as pl
 from density_assets.calendar import WeekClock, week_clock
 from density_assets.city import City
 from density_assets.errors import BadInput
-from density_assets.graph.acting import act_of_run
+from density_assets.graph.acting import AGAIN_TAG, act_of_run
 from density_assets.graph.jobs import REBUILD
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.acts import Act
@@ -93,6 +93,10 @@ class Reader:
         table = self._shelf(asset).table
         return self._store().week_file(table, self.monday).exists()
 
+    def made(self, asset: str) -> bool:
+        """Whether the week of a released input is there."""
+        return self.tables.release_file(self._shelf(asset).table, self.monday).exists()
+
     def fingerprint(self, asset: str) -> str:
         """Keyed hash of the week of a secret input."""
         table = self._shelf(asset).table
@@ -156,12 +160,14 @@ class Step:
 
     read: opens what it declares.
     say, warn: take lines for whoever watches the run.
+    again: whether a person asked for a published week to be published with other files.
     """
 
     settings: Settings
     read: Reader
     say: Callable[[str], None] = _nowhere
     warn: Callable[[str], None] = _nowhere
+    again: bool = False
 
     @property
     def name(self) -> str:
@@ -229,7 +235,7 @@ def step_for(
     read = Reader(name, zone, inputs, tables, week, release, past)
     say, warn = context.log.info, context.log.warning
     if zone.free:
-        return Step(city.settings, read, say, warn)
+        return Step(city.settings, read, say, warn, AGAIN_TAG in context.run.tags)
     rebuilding, act = context.run.job_name == REBUILD, act_of_run(context.run.tags, city.settings)
     return RecordStep(city.settings, read, say, warn, city=city, rebuilding=rebuilding, act=act)
 

@@ -5,15 +5,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import dagster as dg
+from dagster_shared.error import SerializableErrorInfo
 
 from density_assets.city import City
 from density_assets.graph.abandoned import this_process
-from density_assets.graph.acting import TERMINAL, tags_of
+from density_assets.graph.acting import AGAIN_TAG, TERMINAL, tags_of
 from density_assets.graph.called_off import CALLED_OFF
 from density_assets.graph.instance import open_instance
 from density_assets.graph.partitions import weekly_partitions
 from density_assets.graph.sealed import warm_up
 from density_assets.privacy.acts import Act
+from resources.alerts import OURS
 
 
 @dataclass(frozen=True)
@@ -24,14 +26,20 @@ class Ended:
     shown: dict[str, dict[str, Any]]
 
 
-def execute(city: City, definitions: dg.Definitions, job: str, act: Act | None = None, **options: Any) -> Ended:
-    """Run a job, and say what failed."""
+def execute(
+    city: City, definitions: dg.Definitions, job: str, act: Act | None = None, *, again: bool = False, **options: Any
+) -> Ended:
+    """Run a job, and say what failed.
+
+    again: whether a published week may be published with other files.
+    """
+    tags = {**this_process(), **tags_of(act), TERMINAL: "yes", **({AGAIN_TAG: "yes"} if again else {})}
     open_instance(city)
     if city.sealed:
         warm_up()
     with dg.DagsterInstance.get() as instance:
         result = definitions.resolve_job_def(job).execute_in_process(
-            instance=instance, raise_on_error=False, tags={**this_process(), **tags_of(act), TERMINAL: "yes"}, **options
+            instance=instance, raise_on_error=False, tags=tags, **options
         )
         if not result.success:
             _print_failures(result, instance)
@@ -46,11 +54,21 @@ def is_week(city: City, week: str) -> bool:
 
 
 def _print_failures(result: dg.ExecuteInProcessResult, instance: dg.DagsterInstance) -> None:
+    steps: dict[str, list[str]] = {}  # by what they say: several may stop for one reason
     for event in result.get_step_failure_events():
-        error = event.step_failure_data.error
-        cause = error.cause if error and error.cause else error
-        print(f"error: {event.step_key}: {cause.message.strip() if cause else 'failed'}", file=sys.stderr)
+        steps.setdefault(_words(event.step_failure_data.error), []).append(str(event.step_key))
+    for words, failed in steps.items():
+        print(f"error: {', '.join(failed)}: {words}", file=sys.stderr)
     run = instance.get_run_by_id(result.run_id)
     called_off = run is not None and run.status is dg.DagsterRunStatus.CANCELED
     how = CALLED_OFF if called_off else "failed; nothing of the failed steps was kept"
     print(f"run {result.run_id} {how}", file=sys.stderr)
+
+
+def _words(error: SerializableErrorInfo | None) -> str:
+    """What an error says; of ours without the name of its class."""
+    cause = error.cause if error and error.cause else error
+    if cause is None:
+        return "failed"
+    message = cause.message.strip()
+    return message.split(f"{cause.cls_name}: ", 1)[-1] if cause.cls_name in OURS else message

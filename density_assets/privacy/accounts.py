@@ -5,6 +5,7 @@ A ledger is a chain of entries, each of one kind:
     opened     the ledger was made, with a random identity and a key; what it took over from version 1
     declared   a person opened it for records of real people
     moved      a person says that its file was moved or restored, not copied
+    restored   a copy was put back: what was charged after its last row is not known
     key        releases are signed with another key from here on
     policy     what a data-protection officer permits
     budget     what all weeks of a year of a population may cost together
@@ -25,14 +26,17 @@ from functools import cached_property
 from typing import Any
 
 from density_assets.privacy.chain import GENESIS, first_broken
-from density_assets.privacy.charges import Budget, Row
+from density_assets.privacy.charges import Budget, Row, is_simulated
 from density_assets.privacy.events import from_record
 from density_assets.privacy.periods import monday_of
 from density_assets.privacy.release import Charge
 
 VERSION = 2
 KINDS = frozenset(
-    ("opened", "declared", "moved", "key", "policy", "budget", "approval", "charge", "begun", "drawn", "published")
+    {
+        *("opened", "declared", "moved", "restored", "key", "policy", "budget", "approval"),
+        *("charge", "begun", "drawn", "published"),
+    }
 )
 COLUMNS = frozenset(("row", "version", "kind", "at", "body", "previous", "hash"))
 
@@ -111,6 +115,11 @@ class Accounts:
         return any(True for _ in self.of("declared"))
 
     @property
+    def of_people(self) -> bool:
+        """Whether it is about people who exist: a person opened it for them, or they were charged."""
+        return self.declared or not all(is_simulated(row.charge.population) for row in self.rows)
+
+    @property
     def place(self) -> str:
         """Where it was last said to be."""
         return str([entry.body["place"] for entry in self.of("opened", "declared", "moved")][-1])
@@ -155,9 +164,13 @@ class Accounts:
 
         Charged is not enough: a ledger that was cut before the draw was begun would pay for it once more.
         """
+        return self.releases_of("noisy_series")
+
+    def releases_of(self, door: str) -> frozenset[str]:
+        """Names of the releases of which a door was drawn, or may have been."""
         adopted = self.entries[0].body.get("adopted") if self.entries else None
         taken_over = adopted["releases"] if adopted else ()
-        drawn = (row for row in self.rows if row.release and row.drawn and row.charge.door == "noisy_series")
+        drawn = (row for row in self.rows if row.release and row.drawn and row.charge.door == door)
         return frozenset((*taken_over, *(row.release["name"] for row in drawn if row.release)))
 
     def of(self, *kinds: str) -> Iterable[Entry]:

@@ -2,22 +2,24 @@
 
 A policy is a TOML file that the officer writes. It takes effect when it is recorded in the ledger (`density policy`),
 and is enforced there, before anything is charged; who edits the file afterwards changes nothing. A policy that names
-the officer's key can be replaced only by one that is signed with it.
+the officer's key can be replaced only by one that is signed with it. The signature covers the ledger and the policy
+that is replaced too, so that an old one cannot be put back, and stands in the ledger, where every reader checks it.
 """
 
 import hashlib
 import tomllib
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from density_assets.errors import BadInput, nearest
-from density_assets.privacy.accounts import Accounts
+from density_assets.privacy.accounts import Accounts, Entry, NotWhole
 from density_assets.privacy.acts import Act
 from density_assets.privacy.charges import Budget
 from density_assets.privacy.release import Charge
 
+POLICY_CHANGE = b"density policy 2\n"  # before what an officer signs
 Limit = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]
 Names = tuple[Annotated[str, Field(min_length=1, max_length=200)], ...]
 
@@ -70,6 +72,57 @@ def policy_digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def policy_to_sign(accounts: Accounts, text: str) -> bytes:
+    """What the officer signs: this text, in this ledger, in place of the policy in force."""
+    before = accounts.newest("policy")
+    replaces = before.body["sha256"] if before else None
+    return POLICY_CHANGE + f"ledger {accounts.identity}\nreplaces {replaces or 'none'}\n{text}".encode()
+
+
+def policy_body(accounts: Accounts, text: str, signature: bytes | None) -> dict[str, Any]:
+    """A policy as the ledger keeps it."""
+    before = accounts.newest("policy")
+    return {
+        "sha256": policy_digest(text),
+        "text": text,
+        "officer": parse_policy(text).officer,
+        "replaces": before.body["sha256"] if before else None,
+        "signature": signature.hex() if signature else None,
+    }
+
+
+def refuse_forged_policies(accounts: Accounts, holds: Callable[[bytes, bytes, bytes], bool]) -> None:
+    """Raise `NotWhole` if a policy was replaced without the signature that the one before it asks for.
+
+    holds: whether a key has signed a message so. Policies recorded before signatures were kept are believed unsigned.
+    """
+    before: Entry | None = None
+    for entry in accounts.of("policy"):
+        _refuse_forged_policy(accounts.identity, before, entry, holds)
+        before = entry
+
+
+def _refuse_forged_policy(
+    identity: str, before: Entry | None, entry: Entry, holds: Callable[[bytes, bytes, bytes], bool]
+) -> None:
+    body, where = entry.body, f"the policy of entry {entry.row}"
+    if policy_digest(body["text"]) != body["sha256"]:
+        raise NotWhole(f"{where} is not the one it names by its digest")
+    if "signature" not in body:
+        if before and "signature" in before.body:
+            raise NotWhole(f"{where} lacks what every policy after the one of entry {before.row} has")
+        return
+    replaces = before.body["sha256"] if before else None
+    if body["replaces"] != replaces or body["officer"] != parse_policy(body["text"]).officer:
+        raise NotWhole(f"{where} replaces another than the one before it, or names another officer")
+    officer = parse_policy(before.body["text"]).officer if before else None
+    if officer is None:
+        return
+    said = POLICY_CHANGE + f"ledger {identity}\nreplaces {replaces or 'none'}\n{body['text']}".encode()
+    if body["signature"] is None or not holds(bytes.fromhex(officer), said, bytes.fromhex(body["signature"])):
+        raise NotWhole(f"{where} is not signed by the officer whom the policy before it names")
+
+
 def policy_in_force(accounts: Accounts) -> Policy | None:
     """The newest that was recorded; none if there is none."""
     recorded = accounts.newest("policy")
@@ -88,6 +141,17 @@ def refuse_charges(accounts: Accounts, due: Sequence[Charge], act: Act) -> None:
     _refuse_others("release weeks", act, policy.releases)
 
 
+def under_policy(accounts: Accounts, budget: Budget) -> Budget:
+    """A budget that was given, or as much of it as the policy in force permits: it also binds what was given before."""
+    policy = policy_in_force(accounts)
+    if policy is None:
+        return budget
+    return Budget(
+        min(budget.epsilon, policy.budget_epsilon or budget.epsilon),
+        min(budget.delta, policy.budget_delta or budget.delta),
+    )
+
+
 def refuse_budget(accounts: Accounts, budget: Budget, act: Act) -> None:
     """Raise if the policy in force does not permit a budget."""
     policy = policy_in_force(accounts)
@@ -104,15 +168,20 @@ def _refuse_revision(accounts: Accounts, policy: Policy, charge: Charge, act: Ac
         raise PolicyRefused(_words(f"how often a week may be drawn again is at most {policy.revisions}", str(again)))
     if not (again and policy.second_person):
         return
-    agreed = {entry.body["by"] for entry in accounts.all_of("approval", what="revision", **charge.which)}
-    if not agreed - {act.by}:
+    agreed = {_person(entry.body["by"]) for entry in accounts.all_of("approval", what="revision", **charge.which)}
+    if not agreed - {_person(act.by)}:
         raise PolicyRefused(
             _words(
                 f"revision {charge.revision} of the week of {charge.week} needs the approval of somebody other than "
                 f"{act.by}",
-                "none: `density approve` records it",
+                f"{f'one, by {act.by} itself' if agreed else 'none'}: `density approve` records it",
             )
         )
+
+
+def _person(name: str) -> str:
+    """A name as it is compared: a space or a capital makes nobody another person."""
+    return " ".join(name.split()).casefold()
 
 
 def _refuse_above(what: str, value: float, limit: float | None) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 
 from density_assets.privacy.charges import Budget, Row, population_name, weekly_costs
-from density_assets.privacy.composition import NOTHING, Composition, compose
+from density_assets.privacy.composition import NOTHING, compose
 from density_assets.privacy.events import Event
 from density_assets.privacy.periods import WEEK, Period, Weeks, calendar_year, periods_with, rolling_years, worst
 from density_assets.privacy.planning import AHEAD, epsilon_that_fits, weeks_that_fit
@@ -36,12 +36,11 @@ def budget_report(settings: Settings, budget: Budget, rows: Sequence[Row], week:
 
 
 def _spent(weeks: Weeks, releases: int, year: Period, budget: Budget) -> Iterator[str]:
-    of_year = counted_weeks(sum(map(year.holds, weeks)))
     yield f"  charged so far       {counted(releases, len(weeks))}"
     if weeks:
         rolling = worst(rolling_years(min(weeks), max(weeks)), weeks, budget.delta)
-        yield f"  costliest 52 weeks   {_of_budget(rolling.cost(weeks), budget)}: {rolling.first} to {rolling.last}"
-    yield f"  {year.name}   {_of_budget(year.cost(weeks), budget)}: {of_year}"
+        yield f"  costliest 52 weeks   {_of_budget(rolling, weeks, budget)}, from {rolling.first} to {rolling.last}"
+    yield f"  {year.name}   {_of_budget(year, weeks, budget)}"
     yield f"  all weeks together   {sum(weeks.values(), NOTHING).epsilon(budget.delta):.3f}"
 
 
@@ -63,9 +62,10 @@ def _to_come(settings: Settings, weeks: Weeks, first: date, planned: int, budget
     yield f"  {planned} weeks in a row fit at " + (f"epsilon {said:.3f} each" if each else "no epsilon")
 
 
-def _of_budget(cost: Composition, budget: Budget) -> str:
-    spent = cost.epsilon(budget.delta)
-    return f"{spent:.3f}, {budget.epsilon - spent:.3f} left"
+def _of_budget(period: Period, weeks: Weeks, budget: Budget) -> str:
+    spent = period.cost(weeks).epsilon(budget.delta)
+    charged = counted_weeks(sum(map(period.holds, weeks)))
+    return f"{spent:.3f} spent on {charged}, {budget.epsilon - spent:.3f} left"
 
 
 def release_events(settings: Settings, epsilon: float | None = None) -> list[Event]:

@@ -15,6 +15,9 @@ SAID: dict[str, Callable[[Body], str]] = {  # what each kind of decision says, f
     "opened": lambda body: "opened the ledger" + (", taking over version 1" if body["adopted"] else ""),
     "declared": lambda body: "opened it for records of real people",
     "moved": lambda body: "said that it was moved or restored, not copied",
+    "restored": lambda body: (
+        f"put back a copy that ended with entry {body['row']}; what was charged after is not known"
+    ),
     "key": lambda body: f"changed the key{'' if body['signed'] else ', without the old key saying so'}",
     "policy": lambda body: f"set the policy {body['sha256'][:12]}",
     "budget": lambda body: f"gave {body['population']} a budget of ({body['epsilon']:g}, {body['delta']:g})",

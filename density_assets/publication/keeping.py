@@ -4,10 +4,15 @@ A release that readers may have must not be replaced by another draw. Nothing he
 refusal tells nobody anything; it can be asked for before anything runs.
 """
 
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
 from density_assets.errors import BadInput
 from density_assets.privacy.release import Release
-from density_assets.publication.files import Naming
-from density_assets.publication.verification import stated_measurements
+from density_assets.publication.files import Naming, digests
+from density_assets.publication.verification import listed_digests, read_statement, stated_measurements
 
 
 class PublishedStays(BadInput):
@@ -37,3 +42,29 @@ def refuse_to_overwrite(files: Naming, release: Release, geography: str) -> None
             "for a week of version 1, its settings, cells or towers have changed. Restore what it was drawn under, "
             f"{again}"
         )
+
+
+def refuse_other_files(files: Naming, contents: Mapping[Path, bytes]) -> None:
+    """Raise if contents differ from those that the week's manifest lists; what it does not list may be anything."""
+    listed = listed_digests(files.file("manifest", "json"))
+    for file, content in contents.items():
+        if listed.get(file.name) not in (None, hashlib.sha256(content).hexdigest()):
+            raise PublishedStays(published_otherwise(files, file.name))
+
+
+def published_statement(files: Naming) -> dict[str, Any]:
+    """The statement of a published week, if it is the one that its manifest lists; else nothing."""
+    file = files.file("privacy_statement", "json")
+    listed = listed_digests(files.file("manifest", "json")).get(file.name)
+    signed = listed is not None and file.is_file() and digests([file])[file.name] == listed
+    return read_statement(file) if signed else {}
+
+
+def published_otherwise(files: Naming, name: str) -> str:
+    """Why a week is not published with other files than it was, and how a person does it all the same."""
+    return (
+        f"revision {files.revision} of the week of {files.week} is published, so its files must stay as they were "
+        f"signed, but {name} would be another. If readers should get other files of the same draws, because a newer "
+        "software writes them otherwise, say so: `density rebuild --again --by NAME --reason WHY`, which is recorded. "
+        "Nothing was signed, and what was published is as it was"
+    )

@@ -76,11 +76,16 @@ def release_manifest(naming: Naming, identity: Mapping[str, Any], draws: Iterabl
 
 
 def register_manifest(folder: Path, city: str, seal: Seal) -> bytes:
-    """The manifest of whatever belongs to no week alone: the audit page, the database and the tables."""
+    """The manifest of whatever belongs to no week alone: the audit page, the database and the tables.
+
+    Tables of a week that is not published, as a failed run leaves them, are vouched for by nobody.
+    """
     files = [folder / AUDIT_PAGE, folder / "release.duckdb", folder / seal.key_file, folder / VERIFIER]
     # The table of this very list is written after it.
     kept = (file for file in (folder / "tables").rglob("*") if file.is_file() and file.suffix != ".partial")
-    tables = sorted(file for file in kept if file.stem != "signed_register")
+    weeks = {file.stem.removeprefix("privacy_statement_")[:10] for file in folder.glob("privacy_statement_*.json")}
+    published = (file for file in kept if file.parent == folder / "tables" or file.stem in weeks)
+    tables = sorted(file for file in published if file.stem != "signed_register")
     return _written({"format": REGISTER, "city": city, **seal.fields()}, folder, [*files, *tables])
 
 

@@ -90,7 +90,7 @@ def statement(facts: Facts) -> dict[str, Any]:
         "policy": _policy(facts),
         "cumulative": _cumulative(facts),
         **({"estimate": _estimate(facts, facts.estimated)} if facts.estimated else {}),
-        "warnings": warnings(release.delta, facts.people),
+        "warnings": [*warnings(release.delta, facts.people), *_restored(facts)],
         "software": dict(facts.charges[-1].software or software()),
         "files": facts.files,
     }
@@ -152,6 +152,15 @@ def warnings(delta: float, people: int | None) -> list[str]:
     if delta > 1 / people:
         return [f"delta {delta:g} is above one in the population ({people:,})."]
     return []
+
+
+def _restored(facts: Facts) -> list[str]:
+    """That the ledger was put back from a copy, in every statement from then on: it may have forgotten a draw."""
+    return [
+        f"On {entry.at} the ledger was put back from a copy that ended with entry {entry.body['row']}, by "
+        f"{entry.body['by']}: {entry.body['reason']}. What was charged after that entry is not known."
+        for entry in facts.accounts.all_of("restored", facts.end)
+    ]
 
 
 def as_markdown(said: Mapping[str, Any]) -> str:

@@ -38,6 +38,15 @@ def read_statement(statement: Path) -> dict[str, Any]:
     return said if isinstance(said, dict) else {}
 
 
+def listed_digests(manifest: Path) -> dict[str, str]:
+    """Digests of the files that a manifest lists, by name; none if there is no manifest that can be read."""
+    try:
+        said = verify.shaped(verify.read_json(verify.read_file(manifest)), "it", files="a record")
+        return {name: verify.shaped(of, name, sha256="text")["sha256"] for name, of in said["files"].items()}
+    except verify.Damaged:
+        return {}
+
+
 def stated_charges(statement: Path) -> list[dict[str, Any]]:
     """The charges a statement names, each with door and measurement; none if there is no statement that can be read."""
     try:

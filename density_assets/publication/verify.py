@@ -297,6 +297,7 @@ SHAPES: dict[str, Callable[[Any], bool]] = {
     "a positive number": lambda value: type(value) in (int, float) and value > 0,
     "a share": lambda value: type(value) in (int, float) and 0 < value < 1,
     "64 hexadecimal digits": _matches("[0-9a-f]{64}"),
+    "64 hexadecimal digits or null": lambda value: value is None or _matches("[0-9a-f]{64}")(value),
     "32 hexadecimal digits": _matches("[0-9a-f]{32}"),
     "a signature": _matches("[0-9a-f]{128}"),
     "a signature or null": lambda value: value is None or _matches("[0-9a-f]{128}")(value),
@@ -386,6 +387,7 @@ BODIES: dict[str, dict[str, str]] = {
     | {"adopted": "a record or null"},
     "declared": WHO,
     "moved": {"place": "text", **WHO},
+    "restored": {"row": "a whole number from 1", **WHO},
     "key": {"public": "64 hexadecimal digits", "replaces": "64 hexadecimal digits", **WHO}
     | {"signed": "a signature or null"},
     "policy": {"sha256": "64 hexadecimal digits", "text": "text", **WHO},
@@ -468,6 +470,7 @@ class Chain:
         self.charges: dict[str, Record] = {}  # what is comparable with a statement, by hash
         self.begun: set[str] = set()
         self.draws: dict[str, str] = {}  # digest of the draw, by charge
+        self.policy: Record = {}  # the body of the newest
         self._nonces: set[str] = set()
         self._replay(said["entries"])
 
@@ -520,6 +523,12 @@ class Chain:
             shaped(draw, where, measurement="text", charge="text", digest="64 hexadecimal digits")
             self._keep_draw(draw, f"a draw that {where} took over")
 
+    def _restored(self, entry: Record, body: Record, where: str) -> None:
+        self.notes.append(
+            f"{where}: the ledger was put back from a copy that ended with row {body['row']}; "
+            "what was charged between is not known"
+        )
+
     def _key(self, entry: Record, body: Record, where: str) -> None:
         before, public = self.keys[-1].public, bytes.fromhex(body["public"])
         if body["replaces"] != before.hex():
@@ -535,6 +544,23 @@ class Chain:
     def _policy(self, entry: Record, body: Record, where: str) -> None:
         if hashlib.sha256(body["text"].encode("utf-8", "surrogatepass")).hexdigest() != body["sha256"]:
             self.wrong.append(f"the policy of {where} is not the one it names by its digest")
+        before, self.policy = self.policy, body
+        if "signature" not in body:
+            if "signature" in before:
+                self.wrong.append(f"the policy of {where} lacks a signature or the word that there is none")
+            return
+        shaped(body, where, officer="64 hexadecimal digits or null", replaces="64 hexadecimal digits or null")
+        shaped(body, where, signature="a signature or null")
+        if body["replaces"] != before.get("sha256"):
+            self.wrong.append(f"the policy of {where} replaces another than the one before it")
+        officer = before.get("officer")
+        if officer is None:
+            return
+        said = f"density policy 2\nledger {self.identity}\nreplaces {body['replaces']}\n{body['text']}"
+        signed = body["signature"]
+        message = said.encode("utf-8", "surrogatepass")
+        if signed is None or not signature_holds(bytes.fromhex(officer), message, bytes.fromhex(signed)):
+            self.wrong.append(f"the policy of {where} is not signed by the officer whom the one before it names")
 
     def _charge(self, entry: Record, body: Record, where: str) -> None:
         if body["nonce"] in self._nonces:
@@ -1172,6 +1198,9 @@ def _check_second(report: Report, manifest: Manifest, chain: Chain | None, wante
         )
 
 
+REGISTER_TABLE = "tables/signed_register.parquet"
+
+
 def _note_unlisted(report: Report, manifest: Manifest) -> None:
     """Name what lies in the folder and is vouched for by nobody; files of other weeks have manifests of their own."""
     signed = re.compile(r"manifest_[\w-]+(\.[0-9a-f]{16})?\.(json|sig)|key_[0-9a-f]{16}\.pem")
@@ -1186,6 +1215,11 @@ def _note_unlisted(report: Report, manifest: Manifest) -> None:
     stray |= {name for name in names if weeks.get(name) == manifest.suffix}
     if others := names & listed - stray:
         report.note(f"{len(others)} files are listed by other manifests of the folder only: verify those as well")
+    if REGISTER_TABLE in stray:
+        stray.remove(REGISTER_TABLE)
+        report.note(
+            f"{REGISTER_TABLE} is in no manifest: it repeats the list of manifest_register.json, and cannot be in it"
+        )
     if stray:
         first = sorted(stray, key=lambda name: (manifest.suffix not in name, name))[:MOST_NAMED]
         more = f" and {len(stray) - MOST_NAMED} more" if len(stray) > MOST_NAMED else ""
@@ -1331,7 +1365,8 @@ def _verdict(report: Report, manifest: Manifest | None, signed: bool, wanted: Wa
         text, status = f"{text}this release says {fingerprint(manifest.public)}, as a forged one would of its own", 3
     else:
         what = f"{manifest.said['city']}, {manifest.suffix}"
-        text, status = f"verified: signed by {fingerprint(manifest.public)} ({plain(what)})", 0
+        signers = " and ".join([fingerprint(manifest.public), *([wanted.second] if wanted.second else [])])
+        text, status = f"verified: signed by {signers} ({plain(what)})", 0
     return Result(report.findings, report.notes, text, status)
 
 

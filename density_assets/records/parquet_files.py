@@ -11,7 +11,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from density_assets.errors import BadInput, missing_column
+from density_assets.errors import BadInput
 from density_assets.records.values import readable, readable_type
 
 ROWS = 8_192  # at a time
@@ -45,7 +45,8 @@ def _types(file: Path, columns: Mapping[str, str]) -> Types:
     schema = pq.ParquetFile(file, **READING).schema_arrow
     for setting, name in columns.items():
         if name not in schema.names:
-            raise missing_column(file, setting, name, schema.names)
+            # Its columns are not named: of a table that was made without a header they are somebody's record.
+            raise BadInput(f"{file.name}: {setting} must name a column of the file, {name!r} is none of its columns")
         if schema.names.count(name) > 1:
             raise BadInput(f"{file.name}: {setting} must name one column of the file, several are called {name!r}")
     return tuple(schema.field(name).type for name in columns.values())

@@ -41,6 +41,9 @@ class Book(Protocol):
     def place(self) -> str:
         """What changes when the book is copied."""
 
+    def old_place(self) -> str:
+        """The same as earlier versions of this software said it."""
+
     def read(self) -> Records:
         """All rows, after a look at whether what they are kept in is sound; raises `LedgerError` if it is not."""
 

@@ -18,17 +18,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from density_assets.errors import BadInput
 from density_assets.privacy.accounts import VERSION, Accounts, NotWhole, Records, read_accounts
 from density_assets.privacy.acts import Act, needed
 from density_assets.privacy.chain import GENESIS, row_hash
 from density_assets.privacy.charges import Budget, Row, budget_in_force, is_simulated, refuse_over_budget
 from density_assets.privacy.events import Event, to_record
-from density_assets.privacy.policy import refuse_budget, refuse_charges
+from density_assets.privacy.policy import refuse_budget, refuse_charges, refuse_forged_policies, under_policy
 from density_assets.privacy.release import Charge
 from density_assets.settings import Settings
 from resources.ledger.book import Book, LedgerError, Writer
 from resources.ledger.sqlite import SqliteBook
 from resources.ledger.witnesses import NOTHING, Witnesses
+from resources.signing import signature_holds
 
 CHARGED_UNIT = "one subscriber identifier, one week"
 
@@ -86,32 +88,51 @@ class Ledger:
             adopt = " --adopt" if known.rows and not known.opened else ""
             raise LedgerError(
                 "a ledger must be opened by a person before anything about real people is drawn, "
-                f"{self.book.name} {'was not' if known.exists else 'does not exist'}: "
-                f"`density ledger init{adopt} --by NAME --reason WHY`, once, on the machine that keeps it"
+                f"{self.file} {'was not' if known.exists else 'does not exist'}: "
+                f"`density ledger init{adopt} --by NAME --reason WHY`, once, on the machine that keeps it; if you have "
+                "a ledger elsewhere, set DENSITY_HOME"
             )
-        if known.place != self._place(known.identity):
-            raise LedgerError(
-                f"a ledger must lie where it was opened, {self.book.name} is a copy or was moved to another disk: two "
-                "copies would each pay for a draw of the same week. If the other one is gone for good, say so: "
-                "`density ledger moved --by NAME --reason WHY`"
-            )
+        if said := self.elsewhere(known):
+            raise LedgerError(said)
+
+    def elsewhere(self, accounts: Accounts) -> str:
+        """Why a ledger of real people may not pay although it is whole: it lies where nobody opened it; or nothing."""
+        if not accounts.declared or accounts.place in (
+            self._place(accounts.identity),
+            old_place_digest(accounts.identity, self.book),
+        ):
+            return ""
+        return (
+            f"a ledger must lie where it was opened, {self.file} is a copy or was moved to another disk: two copies "
+            "would each pay for a draw of the same week. It may not pay until somebody says that the other one is gone "
+            "for good: `density ledger moved --by NAME --reason WHY`"
+        )
+
+    def none_here(self) -> str:
+        """What to say where there is no ledger."""
+        return (
+            f"there is no ledger at {self.file}: if you have one elsewhere, set DENSITY_HOME; else `density ledger "
+            "init --by NAME --reason WHY` opens one, and for simulated people the first release does"
+        )
 
     # --- paying ---------------------------------------------------------------------------------------------
 
     def reserve(self, charges: Sequence[Charge], order: Order, witnesses: Witnesses) -> list[Charge]:
         """Charge every door of a release that is not paid for yet, all or none; returns what was charged now.
 
-        A charge whose noise may have been drawn already pays for nothing more: its door is charged again.
+        A charge whose noise may have been drawn already pays for nothing more: its door is charged again. Not if the
+        draw was finished: then it can be restored, and another would be a revision that nobody declared.
         """
         population = charges[0].population
         with self.adding(witnesses) as adding:
             self.refuse_unready(population, adding.accounts)
             unused = {(row.charge.measurement, row.charge.events) for row in adding.accounts.rows if not row.drawn}
             due = [charge for charge in charges if (charge.measurement, charge.events) not in unused]
+            _refuse_drawn(adding.accounts, charges)
             if due:
-                act = needed(order.act, "a release")
-                refuse_charges(adding.accounts, due, act)
-                refuse_over_budget(list(adding.accounts.rows), due, adding.budget_for(population, order, act))
+                act, budget = may_charge(adding.accounts, due, order)
+                if adding.accounts.budget(population) is None:
+                    adding.append("budget", _budget_body(population, budget, act))
                 for charge in due:
                     adding.append("charge", _charge_body(charge, order, act))
             return due
@@ -184,21 +205,48 @@ class Adding:
             "previous": entries[-1].hash if entries else GENESIS,
         }
         self._writer.append({"row": len(entries) + 1, **record, "hash": row_hash(record)})
-        self.accounts = read_accounts(self._writer.read())
+        self.accounts = checked_accounts(self._writer.read())
 
-    def budget_for(self, population: str, order: Order, act: Act) -> Budget:
-        """The budget in force; the first is that of the settings, and recorded."""
-        recorded = self.accounts.budget(population)
-        budget = budget_in_force(recorded, order.settings)
-        if recorded is None:
-            refuse_budget(self.accounts, budget, act)
-            self.append("budget", _budget_body(population, budget, act))
-        return budget
+
+def may_charge(accounts: Accounts, due: Sequence[Charge], order: Order) -> tuple[Act, Budget]:
+    """Who asks for charges of one population and the budget that permits them; raises if anything forbids them."""
+    act, recorded = needed(order.act, "a release"), accounts.budget(due[0].population)
+    refuse_charges(accounts, due, act)
+    budget = budget_in_force(recorded, order.settings)
+    if recorded is None:  # the first is that of the settings
+        refuse_budget(accounts, budget, act)
+    refuse_over_budget(list(accounts.rows), due, under_policy(accounts, budget))
+    return act, budget
+
+
+def _refuse_drawn(accounts: Accounts, charges: Sequence[Charge]) -> None:
+    """Raise if a door of this revision of the week was drawn before, under whatever settings."""
+    for charge in charges:
+        charged = accounts.charges_of(charge.population, charge.which)
+        if any(row.digest and row.charge.door == charge.door for row in charged):
+            raise LedgerError(
+                f"a revision of a week is drawn once, {charge.door} of revision {charge.revision} of the week of "
+                f"{charge.week} was drawn already: restore its draw (release/measurements) from a backup, or declare "
+                f"revision {charge.revision + 1} of this week in [revisions], which is charged. Nothing was charged "
+                "and nothing drawn"
+            )
+
+
+def checked_accounts(records: Records) -> Accounts:
+    """What rows say; raises `NotWhole` if they are not what was written, or a policy lacks its signature."""
+    accounts = read_accounts(records)
+    try:
+        refuse_forged_policies(accounts, signature_holds)
+    except (BadInput, ValueError, KeyError, TypeError, AttributeError) as problem:
+        if isinstance(problem, NotWhole):
+            raise
+        raise NotWhole(f"a policy of the ledger cannot be read ({type(problem).__name__})") from None
+    return accounts
 
 
 def _believed(book: Book, records: Records, witnesses: Witnesses) -> Accounts:
     try:
-        accounts = read_accounts(records)
+        accounts = checked_accounts(records)
     except NotWhole as problem:
         raise LedgerError(
             f"{problem}: it was changed, removed or inserted. "
@@ -216,6 +264,11 @@ def _believed(book: Book, records: Records, witnesses: Witnesses) -> Accounts:
 def place_digest(identity: str, book: Book) -> str:
     """Where a ledger lies, said without showing it."""
     return row_hash({"ledger": identity, "place": book.place()})[:32]
+
+
+def old_place_digest(identity: str, book: Book) -> str:
+    """The same as earlier versions said it; a ledger that was opened or moved by them is believed by it."""
+    return row_hash({"ledger": identity, "place": book.old_place()})[:32]
 
 
 def today() -> str:

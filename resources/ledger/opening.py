@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from density_assets.errors import BadInput
-from density_assets.privacy.accounts import Accounts, NotWhole, Records, read_accounts
+from density_assets.privacy.accounts import Accounts, NotWhole, Records
 from density_assets.privacy.acts import Act, of_nobody
 from density_assets.privacy.chain import GENESIS
 from density_assets.privacy.charges import is_simulated
 from resources.ledger.book import LedgerError
-from resources.ledger.ledger import Adding, Ledger, place_digest
+from resources.ledger.ledger import Adding, Ledger, checked_accounts, place_digest
 from resources.ledger.sqlite import SqliteBook
 from resources.ledger.witnesses import Witnesses
 
@@ -91,7 +91,9 @@ def say_moved(ledger: Ledger, act: Act, witnesses: Witnesses) -> None:
 def backup(ledger: Ledger, copy: Path) -> None:
     """Write a consistent copy, also while others write."""
     if not ledger.accounts().exists:
-        raise LedgerError(f"there is no ledger to back up yet: {ledger.book.name} is made when it is opened")
+        raise LedgerError(ledger.none_here())
+    if copy.exists():
+        raise BadInput(f"a backup must be a new file, {copy} exists already: give another name")
     ledger.book.backup(copy)
 
 
@@ -99,7 +101,8 @@ def restore(ledger: Ledger, copy: Path, act: Act, witnesses: Witnesses) -> None:
     """Put a copy back: a backup, or the chain that was published with a release.
 
     Refused if it is damaged, knows less than its witnesses, or less than the ledger. Nobody charges meanwhile: the
-    comparison and the exchange happen under the ledger's own lock.
+    comparison and the exchange happen under the ledger's own lock. That it was put back is an entry, which every later
+    statement repeats: a copy may have forgotten draws that no witness is left of.
     """
     records, saved = read_copy(copy, witnesses)
     with ledger.book.writing() as writer:
@@ -112,6 +115,9 @@ def restore(ledger: Ledger, copy: Path, act: Act, witnesses: Witnesses) -> None:
                     "keep the present one"
                 )
         writer.replace(records)
+        if saved.opened and list(present.entries) != list(records.entries):
+            body = {"row": len(saved.entries), "head": saved.head, **act.record()}
+            Adding(writer, saved).append("restored", body)
     if saved.opened and place_digest(saved.identity, ledger.book) != saved.place:
         say_moved(ledger, act, witnesses)
 
@@ -135,7 +141,7 @@ def read_copy(copy: Path, witnesses: Witnesses) -> tuple[Records, Accounts]:
 
 def _believed_copy(copy: Path, records: Records, witnesses: Witnesses) -> tuple[Records, Accounts]:
     try:
-        accounts = read_accounts(records)
+        accounts = checked_accounts(records)
     except NotWhole as problem:
         raise LedgerError(f"a copy of the ledger must be whole, {copy} is not: {problem}") from None
     if not accounts.exists:
@@ -176,7 +182,7 @@ def _adopted(accounts: Accounts, found: Found) -> dict[str, Any]:
         "draws": len(old.draws),
         "draws_head": old.draws[-1]["hash"] if old.draws else GENESIS,
         "stored": [vars(stored) for stored in found.stored],
-        "releases": sorted({named.what for named in found.witnesses.releases}),
+        "releases": sorted({named.what for named in (*found.witnesses.releases, *found.witnesses.totals)}),
     }
 
 

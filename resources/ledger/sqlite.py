@@ -4,6 +4,8 @@ The file is never trusted further than it can be checked: every read begins with
 indexes, takes the rows from the table itself and not by way of an index, and leaves all looking up to Python.
 """
 
+import os
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -27,6 +29,7 @@ create table if not exists entries (
     hash text not null unique
 );
 """
+MACHINE = Path("/etc/machine-id")
 _TABLES = ("charges", "draws", "entries")  # the first two are of version 1: read, never added to
 
 # What is wrong with a disk, a lock or a permission, and not with the content of the file.
@@ -54,7 +57,15 @@ class SqliteBook:
         return tuple(seen)
 
     def place(self) -> str:
-        """The file's own number on its disk: it stays when the file is moved, and no copy has it."""
+        """The file's own number, its file system's and the machine's: a copy differs in one of them.
+
+        The number alone is not enough: copied to an empty disk of the same kind a file often gets the same. A clone of
+        the whole disk has all three; only an anchor outside tells of it.
+        """
+        return f"{self.old_place()} {os.statvfs(self.file).f_fsid} {_machine()}"
+
+    def old_place(self) -> str:
+        """As it was said before file system and machine belonged to it."""
         return str(self.file.stat().st_ino)
 
     def read(self) -> Records:
@@ -111,6 +122,14 @@ class SqliteBook:
                 f"the ledger must be a SQLite file, but {self.file} is damaged ({problem}). Nothing may be drawn; move "
                 "it away with its -wal and -shm files and restore a backup"
             ) from None
+
+
+def _machine() -> str:
+    """What systemd calls this machine; nothing in a container, which has no name that stays."""
+    with suppress(OSError, UnicodeDecodeError):
+        name = MACHINE.read_text(encoding="ascii").strip()
+        return name if re.fullmatch("[0-9a-f]{32}", name) else ""
+    return ""
 
 
 class _SqliteWriter:

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +18,25 @@ import pyarrow.parquet as pq
 
 from density_assets.privacy.accounts import Accounts
 
-# Tables that are made of draws only: whoever finds one knows that its release was charged.
-DRAWN_TABLES = ("noisy_series", "smoothed_series", "density", "published_counts", "privacy_statement", "density_report")
+TOTALS = "noisy_totals"
+CLUSTERS = "clusters"  # made of draws only where places share a cluster; else of the public list
+# What is there only after a release was charged, though it may name nothing of the ledger.
+LEFT_BY_RELEASES = (
+    *("density_*", "data_dictionary_*", "report_*", "privacy_statement_*", "ledger_*", "manifest_*", "key_*.pem"),
+    *("audit.html", "release.duckdb", "measurements/*", "tables/*/*.parquet"),
+    *("tables/ledger.parquet", "tables/audit_page.parquet", "tables/signed_register.parquet"),
+)
 TAIL = 8192  # bytes: the last row of a published chain is shorter
 HASH = re.compile(rb'"hash": ?"([0-9a-f]{64})"')
 
 
 @dataclass(frozen=True)
 class Named:
-    """One thing that a witness names, and where."""
+    """One thing that a witness names, and where; week: the city and Monday it is of, if it says."""
 
     what: str
     where: str
+    week: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -36,13 +44,17 @@ class Witnesses:
     """What must stand in the ledger.
 
     drawn: hashes of charges whose noise was drawn. hashes: of anything it holds.
-    releases: names of releases that tables carry. ledgers: identities of the ledger itself.
+    releases: names of releases that tables made of their series carry. totals: the same of tables made of totals.
+    ledgers: identities of the ledger itself.
+    left: files that releases leave behind, whatever they name: there must be a ledger.
     """
 
     drawn: tuple[Named, ...] = ()
     hashes: tuple[Named, ...] = ()
     releases: tuple[Named, ...] = ()
     ledgers: tuple[Named, ...] = ()
+    totals: tuple[Named, ...] = ()
+    left: tuple[Named, ...] = ()
 
     def __add__(self, other: "Witnesses") -> "Witnesses":
         return Witnesses(
@@ -50,16 +62,23 @@ class Witnesses:
             self.hashes + other.hashes,
             self.releases + other.releases,
             self.ledgers + other.ledgers,
+            self.totals + other.totals,
+            self.left + other.left,
         )
 
     def missing_from(self, accounts: Accounts) -> list[str]:
         """What the ledger lacks, in words."""
+        named = accounts.opened or not accounts.rows  # a ledger of version 1 does not know the names of releases,
+        # nor does one that took such weeks over: their tables may be made again under names it never heard of.
+        old = {(row.charge.city, row.charge.week) for row in accounts.rows if row.drawn and not row.entry}
+        releases, totals = ([name for name in names if name.week not in old] for names in (self.releases, self.totals))
         return [
             *_lacking("charge", self.drawn, {row.hash for row in accounts.rows if row.drawn}),
             *_lacking("entry", self.hashes, accounts.hashes),
-            # A ledger of version 1 does not know the names of releases.
-            *(_lacking("release", self.releases, accounts.releases) if accounts.opened or not accounts.rows else ()),
+            *(_lacking("release", releases, accounts.releases) if named else ()),
+            *(_lacking("release", totals, accounts.releases_of(TOTALS)) if named else ()),
             *_lacking("ledger", self.ledgers, {accounts.identity}),
+            *(() if accounts.exists else _lacking("release", self.left, ())),
         ]
 
 
@@ -76,7 +95,9 @@ def witnesses_of(home: Path) -> Witnesses:
             found += _manifest(file)
         chains = sorted(release.glob("ledger_*.json"))
         found += Witnesses(hashes=tuple(Named(head, _where(file)) for file in chains for head in _last_hash(file)))
-        found += Witnesses(releases=tuple(_tables(release / "tables")))
+        found += _tables(release / "tables")
+        found += Witnesses(hashes=tuple(_ledger_table(release / "tables" / "ledger.parquet")))
+        found += Witnesses(left=tuple(_left(release)))
     return found
 
 
@@ -115,18 +136,44 @@ def _last_hash(file: Path) -> Iterator[str]:
         return
 
 
-def _tables(tables: Path) -> Iterator[Named]:
-    for table in DRAWN_TABLES:
-        for file in sorted((tables / table).glob("*.parquet")):
-            yield from (Named(name, _where(file)) for name in _release_of(file))
+def _tables(tables: Path) -> Witnesses:
+    """The releases that tables belong to; those of totals are there before the series are drawn."""
+    named: dict[bool, list[Named]] = {True: [], False: []}
+    for file in sorted(tables.glob("*/*.parquet")):
+        if _is_drawn(file):
+            of_totals = file.parent.name in (TOTALS, CLUSTERS)
+            week = (file.parents[3].name, file.stem)
+            named[of_totals] += [Named(name, _where(file), week) for name in _values(file, "release")]
+    return Witnesses(releases=tuple(named[False]), totals=tuple(named[True]))
 
 
-def _release_of(file: Path) -> Iterable[str]:
-    """Which release a table belongs to; nothing if it cannot be read, which its readers will say."""
+def _is_drawn(file: Path) -> bool:
+    """Whether the week of a table is made of draws: all are but empty ones, and clusters that hold one place each."""
+    if file.parent.name == CLUSTERS and len(_values(file, "cluster")) == len(_values(file, "id")):
+        return False
+    return bool(_values(file, "release"))
+
+
+def _ledger_table(file: Path) -> Iterator[Named]:
+    """The charges that the released copy of the ledger lists."""
+    return (Named(charge, _where(file)) for charge in _values(file, "hash"))
+
+
+def _left(release: Path) -> Iterator[Named]:
+    """What only a release leaves behind; one thing is enough to know that there was a ledger."""
+    files = (file for pattern in LEFT_BY_RELEASES for file in sorted(release.glob(pattern)))
+    found = (file for file in files if file.parent.parent.name != "tables" or _is_drawn(file))
+    return (Named(file.name, _where(file)) for file in islice(found, 1))
+
+
+def _values(file: Path, column: str) -> list[str]:
+    """Different values of a column of a released table; none if it cannot be read, which its readers will say."""
+    if not file.exists():
+        return []
     try:
-        return {str(name) for name in pq.read_table(file, columns=["release"])["release"].unique().to_pylist()}
+        return [str(value) for value in pq.read_table(file, columns=[column])[column].unique().to_pylist()]
     except (OSError, pa.ArrowException, KeyError):
-        return ()
+        return []
 
 
 def _read(file: Path) -> dict[str, Any]:

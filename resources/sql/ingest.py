@@ -24,6 +24,7 @@ from density_assets.errors import BadInput
 from density_assets.geography.cells_and_towers import Towers
 from density_assets.people.population import VisitChunk
 from density_assets.records.event_files import no_records, open_records
+from density_assets.records.usable import USABLE, mostly_unusable
 from density_assets.settings import CitySettings
 from resources.faults import fault
 from resources.sql.engine import KEYS, Report, SqlEngine
@@ -53,7 +54,10 @@ def write_simulated(
 def write_records(
     store: Store, engine: SqlEngine, clock: WeekClock, files: list[Path], city: CitySettings, report: Report
 ) -> dict[str, int]:
-    """Store a week of real records; returns how many were rejected, by reason (confidential)."""
+    """Store a week of real records; returns how many were rejected, by reason (confidential).
+
+    report: told how far it is, and if most records cannot be used; may be heard by those only who may read them.
+    """
     size = sum(file.stat().st_size for file in files)
     parts = min(MOST_PARTS, max(1, size // min(BYTES_PER_PART, engine.part_bytes)))
     with _staging(store, clock.week) as staging, engine.connect() as connection:
@@ -61,8 +65,10 @@ def write_records(
         found = events(connection, store.read_public("antennas"), clock, files, city, rejected)
         staged = [staging / f"{part}.arrow" for part in range(parts)]
         with unquoted(staging):
-            _stage(found, staged, engine.rows_at_once, rejected)
+            usable = _stage(found, staged, engine.rows_at_once, rejected)
         report("visits: records read")
+        if warning := mostly_unusable({USABLE: usable, **rejected}):
+            report(f"visits: {warning}. See {store.confidential}/about/visits/{clock.week}.json")
         with store.writing_week("visits", clock.week) as writer:
             for done, file in enumerate(staged, start=1):
                 with unquoted(staging), pa.memory_map(str(file)) as content:
@@ -112,20 +118,25 @@ def events(
     return connection.sql(model("events").sql, params=parameters)
 
 
-def _stage(found: duckdb.DuckDBPyRelation, staged: list[Path], rows_at_once: int, rejected: Counter[str]) -> None:
+def _stage(found: duckdb.DuckDBPyRelation, staged: list[Path], rows_at_once: int, rejected: Counter[str]) -> int:
     """Write events to files, each with whole users, in the order of user keys; counts who is left out, by reason.
+
+    Returns how many were written.
 
     The database could write such parts as well, but it keeps a block of memory for each.
     """
+    written = 0
     with ExitStack() as opened:
         reader = found.to_arrow_reader(rows_at_once)
         files = [opened.enter_context(pa.OSFile(str(file), "wb")) for file in staged]
         writers = [opened.enter_context(pa.ipc.new_stream(file, reader.schema)) for file in files]
         for batch in reader:
             usable = batch.filter(batch["rejection"].is_null())
+            written += len(usable)
             rejected.update(batch["rejection"].drop_null().to_pylist())
             for writer, rows in zip(writers, _split(usable, len(writers)), strict=True):
                 writer.write_batch(rows)
+    return written
 
 
 @contextmanager

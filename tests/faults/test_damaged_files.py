@@ -107,7 +107,7 @@ def test_each_damaged_week_is_named_until_all_are_rebuilt(town, tmp_path):
 
 def test_a_week_that_was_never_drawn_is_not_drawn_by_rebuilding(tmp_path):
     door = Door(tmp_path)
-    with pytest.raises(BadInput, match="must have been drawn under today's settings"):
+    with pytest.raises(BadInput, match="must have been drawn, but no such draw is stored"):
         door.measurements.stored(REQUEST, "noisy_series")
     assert Ledger(tmp_path).rows() == []
 

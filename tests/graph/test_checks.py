@@ -176,8 +176,9 @@ def test_a_synthetic_city_shows_what_was_found(tmp_path):
 
 @pytest.fixture
 def tampered(whole_week, tmp_path):
-    """The released week with other numbers in its tables, and what comes after made of them."""
+    """The week before it was signed, with other numbers in its tables, and what comes after made of them."""
     town, home = whole_week[0], copytree(whole_week[1], tmp_path / "home")
+    (home / f"town/release/manifest_{WEEK}.json").unlink()
     city = opened(town.settings, home)
     store, name = city.store, city.release(MONDAY).name
 

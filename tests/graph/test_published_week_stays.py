@@ -1,5 +1,6 @@
 """What the UI shows of a published week after a run that would have replaced it: that it is well."""
 
+import sqlite3
 from pathlib import Path
 
 import dagster as dg
@@ -7,9 +8,11 @@ import pytest
 from runs import WEEK, only, opened
 from town import Town
 
+from density_assets.city import City
 from density_assets.definitions import BLUEPRINTS, build
 from density_assets.graph.partitions import weekly_partitions
 from density_assets.privacy.zones import Zone
+from density_assets.settings import load_settings
 from resources.ledger.ledger import Ledger
 
 OPEN = [plan.name for plan in BLUEPRINTS if plan.weekly and plan.zone.open and plan.zone is not Zone.PUBLIC]
@@ -58,6 +61,22 @@ def test_a_run_that_would_replace_a_published_week_is_called_off_and_marks_nothi
     assert marks(town, home, instance) == green
     assert files(home) == published
     assert len(Ledger(home).rows()) == 2
+
+
+def test_a_ledger_that_refuses_does_not_mark_a_published_week_as_failed(town, tmp_path, instance):
+    home = tmp_path / "home"
+    assert ended_as(town, home, instance) is dg.DagsterRunStatus.SUCCESS
+    published = files(home)
+    with sqlite3.connect(home / "ledger.sqlite") as connection:
+        connection.execute("drop trigger entries_no_update")
+        connection.execute("update entries set at = '2000-01-01' where row = 2")
+    job = build(City(load_settings(town.settings), home)).resolve_job_def("weekly_release")
+    result = job.execute_in_process(instance=instance, partition_key=WEEK, raise_on_error=False)
+    assert instance.get_run_by_id(result.run_id).status is dg.DagsterRunStatus.CANCELED
+    weeks = weekly_partitions(City(load_settings(town.settings), home))
+    marked = {name: instance.get_status_by_partition(dg.AssetKey(name), [WEEK], weeks)[WEEK] for name in OPEN}
+    assert {mark.value for mark in marked.values() if mark} == {"MATERIALIZED"}
+    assert files(home) == published
 
 
 def test_a_week_that_fails_before_it_is_published_is_marked_as_failed(town, tmp_path, instance):

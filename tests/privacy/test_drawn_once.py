@@ -37,7 +37,8 @@ steps = {
     "reserve": (Ledger, "reserve"),
     "begin_draw": (Ledger, "begin_draw"),
     "finish_draw": (Ledger, "finish_draw"),
-    "save": (module.Measurements, "_save"),
+    "set_aside": (module.Measurements, "_set_aside"),
+    "save": (module.Measurements, "_put_in_place"),
     "remember": (module.Measurements, "_remember_inputs"),
 }
 if step in steps:
@@ -59,7 +60,7 @@ def finished(process: subprocess.Popen[str]) -> np.ndarray:
     return np.frombuffer(bytes.fromhex(out))
 
 
-# how many charges of the killed door exist after the run is repeated: one more wherever noise may have been drawn
+# how many charges of the killed door exist after the run is repeated: one more wherever a draw may have been lost
 KILLS = [
     ("remember", "before", 1),
     ("remember", "after", 1),
@@ -67,9 +68,11 @@ KILLS = [
     ("reserve", "after", 1),
     ("begin_draw", "before", 1),
     ("begin_draw", "after", 2),
+    ("set_aside", "before", 2),
+    ("set_aside", "after", 2),
     ("finish_draw", "before", 2),
-    ("finish_draw", "after", 2),
-    ("save", "before", 2),
+    ("finish_draw", "after", 1),
+    ("save", "before", 1),
     ("save", "after", 1),
 ]
 

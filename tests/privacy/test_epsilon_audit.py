@@ -104,7 +104,8 @@ def test_the_canaries_reach_every_bound(tmp_path):
         assert np.sqrt((weighted.astype(float) ** 2).sum()) == pytest.approx(weighted_l2(20), rel=1e-4)
         assert np.abs(sampled).sum() == one_visit()
     for canary in ("concentrated", "over the cap", "sparsest cell"):
-        assert np.linalg.norm(change[canary][3].astype(float)) == pytest.approx(tower_totals_l2(400), rel=1e-4)
+        norm = np.linalg.norm(change[canary][3].astype(float))
+        assert (1 - 1 / 1_950) * tower_totals_l2(400) < norm <= tower_totals_l2(400)  # the smallest weight, cut to 1950
     assert weeks.present["over the cap"].visit_total - weeks.absent.visit_total == clamped_total(732)
     assert np.count_nonzero(change["concentrated"][0].sum(axis=1)) == 1
     assert np.count_nonzero(change["spread"][0].sum(axis=1)) == 15

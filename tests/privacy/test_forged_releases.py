@@ -129,6 +129,14 @@ def test_what_stands_in_place_of_a_file_is_found_at_once(release, tmp_path):
             file.write_bytes(content)
 
 
+def test_the_table_of_the_register_is_explained(release):
+    table = release.folder / "tables" / "signed_register.parquet"
+    table.parent.mkdir()
+    table.touch()
+    (note,) = verify(release.folder, OPERATOR.fingerprint, around=True).notes
+    assert note.startswith("tables/signed_register.parquet is in no manifest: it repeats the list")
+
+
 def test_files_that_nobody_signed_are_named(release):
     assert verify(release.folder, OPERATOR.fingerprint, around=True).notes == []
     for name in ("density_2007-09-10_corrected.csv", "measurements/more.npz", "readme.txt", "density_2007-09-17.csv"):

@@ -35,6 +35,7 @@ def partial_run(town, home, *assets: str) -> list[str]:
     ("change", "door", "words"),
     [
         ("[scheme]\nweight_l = 1\n", "noisy_series", "weight_l was 20 and is 1"),
+        ("[scheme]\ntower_l = 1\n", "noisy_totals", "tower_l was 400 and is 1"),
         ("[privacy]\nvisits_clamp = 10\n", "noisy_totals", "visits_clamp was 732 and is 10"),
         ("[privacy]\nvisits_per_user = 1\n", "noisy_series", "visits_per_user was 30 and is 1"),
     ],

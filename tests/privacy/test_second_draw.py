@@ -12,11 +12,13 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import dagster as dg
 import numpy as np
+import polars as pl
 import pytest
 from ledgers import ACT
 from runs import WEEK, failures, materialise, only, opened
@@ -38,6 +40,7 @@ PUBLIC = ("cells", "antennas", "towers", "tower_cells", "overlaps", "cover_graph
 COUNTED = ("visits", "truncated_visits", "tower_series", "tower_totals", "visit_total")
 DOORS = ("noisy_totals", "noisy_series")
 PUBLISHED = ("clusters", "smoothed_series", "density", "published_counts", "privacy_statement", "density_report")
+LATER = "2007-09-17"
 AGAIN = only(*COUNTED, *DOORS, *PUBLISHED, "signed_release")
 
 
@@ -46,6 +49,7 @@ def released(tmp_path_factory):
     """A released week, a backup of the ledger before it, and an anchor outside that has seen its end."""
     folder = tmp_path_factory.mktemp("attacked")
     town, home, anchor = make_town(folder), folder / "home", folder / "anchor.jsonl"
+    anchor.touch()
     town.set("[engine]", f'[anchor]\nfile = "{anchor}"\n[engine]')
     materialise(town.settings, home, asset_selection=only(*PUBLIC))
     backup(Ledger(home), folder / "before.sqlite")
@@ -73,14 +77,25 @@ class Attack:
     def published(self) -> dict[str, bytes]:
         return {file.name: file.read_bytes() for file in sorted(self.release.glob(f"*_{WEEK}*.*"))}
 
-    def again(self) -> list[str]:
-        """Run the week again, without opening the ledger for the attacker; what refused, or nothing."""
-        job = build(self.city).resolve_job_def("weekly_release")
+    def again(self, assets=AGAIN, week: str = WEEK, job: str = "weekly_release", **tags: str) -> list[str]:
+        """Run a week again, without opening the ledger for the attacker; what refused, or nothing."""
+        said = {f"density/{name}": value for name, value in {"by": "op", "reason": "a test", **tags}.items()}
         with dg.DagsterInstance.ephemeral() as instance:
-            result = job.execute_in_process(
-                instance=instance, partition_key=WEEK, raise_on_error=False, asset_selection=AGAIN
+            result = (
+                build(self.city)
+                .resolve_job_def(job)
+                .execute_in_process(
+                    instance=instance, partition_key=week, raise_on_error=False, asset_selection=assets, tags=said
+                )
             )
         return [] if result.success else failures(result)
+
+    def write_week(self, week: str) -> None:
+        """Give the town records of another week."""
+        folder = self.town.folder / "visits" / week
+        folder.mkdir()
+        (folder / "part-0.csv").write_text(f"user_id,time,tower_id\nann,{week} 08:10:00,A\n")
+        (folder / "_SUCCESS").touch()
 
     def lose(self, *patterns: str) -> None:
         for pattern in patterns:
@@ -99,7 +114,8 @@ def attack(released, tmp_path) -> Attack:
     town, home, _ = released
     copied = Town(shutil.copytree(town.folder, tmp_path / "town"), tmp_path / "town" / "town.toml")
     mine = shutil.copytree(home, tmp_path / "home")
-    anchor = tmp_path / "anchor.jsonl"  # without it, unless a test says otherwise
+    anchor = tmp_path / "anchor.jsonl"  # empty, unless a test says otherwise
+    anchor.touch()
     copied.set(str(released[2]), str(anchor))
     made = Attack(copied, mine)
     accounts = Ledger(mine).accounts()
@@ -130,6 +146,26 @@ def test_a_deleted_ledger_is_missed_by_every_single_witness(attack, left):
             open_for_people(city.ledger, ACT, city.new_key, city.measurements.found(), adopt=adopt)
     assert "a ledger must be opened by a person" in attack.again()[0]
     assert not Ledger(attack.home).accounts().exists
+
+
+def test_no_new_ledger_opens_beside_anything_that_a_release_left(attack):
+    """Each file of the release folder alone, with everything else of the home gone."""
+    saved = shutil.copytree(attack.home, attack.home.parent / "saved")
+    public = {f"{table}.parquet" for table in ("cells", "antennas", "towers", "tower_cells", "overlaps", "cover")}
+    tried = 0
+    for file in sorted((saved / "town" / "release").rglob("*")):
+        # The verifier says nothing of a release; clusters of one place each are those of the public list.
+        if file.is_dir() or file.name in {*public, "verify.py"} or file.parent.name == "clusters":
+            continue
+        shutil.rmtree(attack.home)
+        left = attack.home / file.relative_to(saved)
+        left.parent.mkdir(parents=True)
+        shutil.copy(file, left)
+        city = attack.city
+        with pytest.raises(LedgerError, match="named by"):
+            open_for_people(city.ledger, ACT, lambda: "ab" * 32, city.measurements.found(), adopt=False)
+        tried += 1
+    assert tried > 20
 
 
 @pytest.mark.parametrize("left", [*EVERYTHING, "all"])
@@ -176,6 +212,77 @@ def test_a_cut_tail_is_missed_by_every_single_witness(attack):
         assert "named by" in (city.ledger.problem(city.measurements.witnesses()) or ""), left
         assert said_first.get(left, "named by") in attack.again()[0], left
         assert charges(attack.home) == 2
+
+
+def cut(home: Path, row: int) -> None:
+    """Take every entry after a row out of the ledger."""
+    with sqlite3.connect(home / "ledger.sqlite") as connection:
+        connection.execute("drop trigger entries_no_delete")
+        connection.execute("delete from entries where row > ?", (row,))
+
+
+@pytest.mark.parametrize("noted", ["the anchor", "ledger.heads"])
+def test_a_tail_cut_before_anything_is_published_is_missed_by_a_head_noted_before_the_draw(attack, noted):
+    """Drawn and looked at, then cut from the ledger with everything that was made of it: a free draw, if it worked."""
+    attack.city.anchor_head()
+    end = len(Ledger(attack.home).accounts().entries)
+    attack.write_week(LATER)
+    before = set(attack.release.rglob("*"))
+    drawing = only(*COUNTED, *DOORS, "clusters", "smoothed_series", "density", "published_counts")
+    assert attack.again(drawing, LATER) == []
+    for file in [file for file in attack.release.rglob("*") if file not in before and file.is_file()]:
+        file.unlink()
+    cut(attack.home, end)
+    if noted == "the anchor":
+        attack.lose("ledger.heads")
+    else:
+        (attack.home.parent / "anchor.jsonl").write_bytes(b"")
+    assert noted in attack.again(drawing, LATER)[0]
+    assert (charges(attack.home), len(attack.draws())) == (2, 2)
+
+
+def test_an_anchor_that_cannot_be_reached_refuses_before_anything_is_charged(attack):
+    attack.write_week(LATER)
+    (attack.home.parent / "anchor.jsonl").unlink()
+    assert "the anchor must be there" in attack.again(week=LATER)[0]
+    assert charges(attack.home) == 2
+    attack.lose("ledger.sqlite*", "town", "ledger.heads")
+    with pytest.raises(BadInput, match="the anchor must be there"):
+        attack.city.measurements.found()
+
+
+def test_a_published_chain_does_not_restore_a_ledger_that_has_forgotten_a_week(attack):
+    """Every trace of the later week in the release folder is gone; the chain of the earlier one is whole."""
+    chain, before = attack.release / f"ledger_{WEEK}.json", set(attack.release.rglob("*"))
+    attack.write_week(LATER)
+    assert attack.again(week=LATER) == []
+    for file in [file for file in attack.release.rglob("*") if file not in before and file.is_file()]:
+        file.unlink()
+    attack.lose_ledger()
+    (attack.home.parent / "anchor.jsonl").write_bytes(b"")
+    with pytest.raises(LedgerError, match="must hold everything that is named elsewhere"):
+        restore(Ledger(attack.home), chain, ACT, attack.city.measurements.witnesses())
+    attack.lose("ledger.heads")  # without anchor and witness it can be done, and is said for ever
+    restore(Ledger(attack.home), chain, ACT, attack.city.measurements.witnesses())
+    assert attack.again(week=LATER) == []
+    said = json.loads((attack.release / f"privacy_statement_{LATER}.json").read_text())
+    assert any("the ledger was put back from a copy" in warning for warning in said["warnings"])
+    result = verify(attack.release / f"manifest_{LATER}.json")
+    assert any("put back from a copy" in note for note in result.notes)
+
+
+def test_a_lost_draw_of_an_unpublished_week_is_not_made_again(attack):
+    """Else a week could be drawn until it looks right, without a revision or anybody's approval."""
+    attack.write_week(LATER)
+    drawing = only(*COUNTED, *DOORS, "clusters", "smoothed_series", "density", "published_counts")
+    before = attack.draws()
+    assert attack.again(drawing, LATER) == []
+    for name in attack.draws().keys() - before.keys():
+        (attack.release / "measurements" / name).unlink()
+    assert "was drawn already" in attack.again(drawing, LATER)[0]
+    attack.town.set("[engine]", "[privacy]\nepsilon = 0.29\n[engine]")
+    assert "was drawn already" in attack.again(drawing, LATER)[0]
+    assert (charges(attack.home), attack.draws()) == (4, before)
 
 
 def test_a_rewritten_ledger_with_the_same_charges_is_another_ledger(attack):
@@ -241,7 +348,7 @@ def test_a_home_that_is_not_named_is_not_a_new_beginning(attack, tmp_path, monke
     done = subprocess.run(
         [*command, "--week", WEEK], env=environment, capture_output=True, text=True, check=False, timeout=300
     )
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "a ledger must be opened by a person" in done.stderr
     assert not (tmp_path / "data" / "ledger.sqlite").exists()
 
@@ -361,18 +468,20 @@ def test_the_release_itself_verifies(forged):
     assert verify(folder / f"manifest_{WEEK}.json", key).status == 0
 
 
-def constant_counts(folder: Path) -> None:
-    file = folder / f"density_{WEEK}.csv"
+def constant_counts(folder: Path, week: str = WEEK) -> None:
+    file = folder / f"density_{week}.csv"
     lines = file.read_text().splitlines()
     file.write_text("\n".join([lines[0], *(",".join([*line.split(",")[:3], "7", "1.0"]) for line in lines[1:])]) + "\n")
 
 
-def restated(folder: Path) -> None:
+def restated(folder: Path, week: str = WEEK) -> None:
     """Recompute every digest that is not signed."""
-    statement, manifest = folder / f"privacy_statement_{WEEK}.json", folder / f"manifest_{WEEK}.json"
+    statement, manifest = folder / f"privacy_statement_{week}.json", folder / f"manifest_{week}.json"
     said = json.loads(statement.read_text())
     said["files"] = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in said["files"]}
     statement.write_text(json.dumps(said, indent=2))
+    if not manifest.exists():
+        return
     listed = json.loads(manifest.read_text())
     for name in listed["files"]:
         content = (folder / name).read_bytes()
@@ -467,3 +576,82 @@ def test_a_wrong_key_at_hand_does_not_sign(attack, tmp_path):
     attack.town.set("[engine]", f'[signing]\nkey = "{tmp_path}/other.pem"\n[engine]')
     with pytest.raises(BadInput, match="must be signed with the key that the ledger names"):
         opened(attack.town.settings, attack.home).signer(Ledger(attack.home).accounts().key)
+
+
+# --- what the key signs -----------------------------------------------------------------------------------------------
+
+
+def publications(attack: Attack) -> list[str]:
+    return [entry.body["manifest"] for entry in Ledger(attack.home).accounts().of("published")]
+
+
+def test_a_published_week_is_not_signed_again_with_other_files(attack):
+    """Counts, statement and digests rewritten on disk; then the step that signs, alone."""
+    published, signed = attack.published(), publications(attack)
+    constant_counts(attack.release)
+    restated(attack.release)
+    (attack.release / f"manifest_{WEEK}.json").write_bytes(published[f"manifest_{WEEK}.json"])
+    (message,) = attack.again(only("signed_release"))
+    assert "its files must stay as they were signed" in message
+    assert publications(attack) == signed
+    assert attack.published()[f"manifest_{WEEK}.json"] == published[f"manifest_{WEEK}.json"]
+    assert not list(attack.release.glob("*.unsigned"))
+
+
+def test_the_stored_draws_of_a_published_week_are_signed_byte_by_byte(attack):
+    """A draw's values are on the ledger, not the bytes of its file: those are the manifest's."""
+    file = sorted(attack.home.glob("*/release/measurements/*.npz"))[0]
+    with zipfile.ZipFile(file, "a") as archive:
+        archive.comment = b"anything at all"
+    assert "its files must stay as they were signed" in attack.again(AGAIN)[0]
+    assert len(publications(attack)) == 1
+
+
+def test_a_published_file_is_not_overwritten_by_another(attack):
+    """What a changed table gives is refused where it would be written, not only where it would be signed."""
+    table = attack.release / "tables" / "density" / f"{WEEK}.parquet"
+    other = pl.read_parquet(table).with_columns(pl.lit(5, pl.Int64).alias("count"))
+    published = attack.published()
+    other.write_parquet(table)
+    messages = attack.again(only("published_counts", "privacy_statement", "density_report", "signed_release"))
+    assert "its files must stay as they were signed" in messages[0]
+    assert attack.published() == published
+
+
+def test_a_week_is_published_with_other_files_if_a_person_says_so(attack, monkeypatch):
+    """A newer software may write the page otherwise: recorded, with what it replaces, and then quiet."""
+    (before,), published = publications(attack), attack.published()
+    monkeypatch.setattr("density_assets.graph.release.clock_note", lambda clock: "A newer page.")
+    assert f"report_{WEEK}.html would be another" in attack.again()[0]
+    assert attack.published() == published
+    assert attack.again(again="yes") == []
+    entry = list(Ledger(attack.home).accounts().of("published"))[-1]
+    assert (entry.body["replaces"], entry.body["by"]) == (before, "op")
+    assert verify(attack.release / f"manifest_{WEEK}.json", entry.body["key"]).status == 0
+    assert attack.again() == []
+    assert len(publications(attack)) == 2
+
+
+@pytest.mark.parametrize("spoil", ["noisy_series", "smoothed_series", "density", "csv", "statement"])
+def test_what_is_signed_first_must_follow_from_the_draws(attack, spoil):
+    """A week that is drawn and not yet published: whatever lies between draw and manifest is made up."""
+    attack.write_week(LATER)
+    made = only(*COUNTED, *DOORS, *PUBLISHED)
+    assert attack.again(made, LATER) == []
+    folder = attack.release
+    if spoil in ("noisy_series", "smoothed_series", "density"):
+        file = folder / "tables" / spoil / f"{LATER}.parquet"
+        table = pl.read_parquet(file)
+        name = {"noisy_series": "value", "smoothed_series": "visits", "density": "count"}[spoil]
+        table.with_columns((pl.col(name) + 7).alias(name)).write_parquet(file)
+    elif spoil == "csv":
+        constant_counts(folder, LATER)
+        restated(folder, LATER)
+    else:
+        file = folder / f"privacy_statement_{LATER}.json"
+        file.write_text(file.read_text().replace('"epsilon": 0.3', '"epsilon": 0.1'))
+    (message,) = attack.again(only("signed_release"), LATER)
+    assert "must follow from what was drawn" in message
+    assert len(publications(attack)) == 1
+    assert attack.again(only(*DOORS, *PUBLISHED, "signed_release"), LATER, "rebuild_release") == []
+    assert len(publications(attack)) == 2

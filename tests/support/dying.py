@@ -112,7 +112,7 @@ def dying_drawn(_: str) -> Callable[[], None]:
     """Die when noise has been drawn and not yet stored."""
 
     def prepare() -> None:
-        Measurements._save = lambda self, key, measurement: die()
+        Measurements._set_aside = lambda self, key, measurement: die()
 
     return prepare
 

@@ -181,13 +181,15 @@ def fix_chance() -> None:
     """Nonces, identities and the key are the same every time; a ledger does not mind where it lies."""
     import secrets
 
+    from resources.ledger.heads import HEADS
     from resources.ledger.sqlite import SqliteBook
 
     drawn: Counter[int] = Counter()
 
     def fixed(n: int) -> str:
         drawn[n] += 1
-        seed = f"{len(os.listdir(os.environ['DENSITY_HOME']))} {n} {drawn[n]} {_entries()}"
+        kept = set(os.listdir(os.environ["DENSITY_HOME"])) - {HEADS}  # which homes did not have when values were fixed
+        seed = f"{len(kept)} {n} {drawn[n]} {_entries()}"
         return hashlib.sha256(seed.encode()).hexdigest()[: 2 * n]
 
     secrets.token_hex = fixed

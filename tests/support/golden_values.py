@@ -23,11 +23,12 @@ CITY = "town"
 STAMP = b"density"  # key of the stamp in a Parquet file's metadata
 CLOSE = 1e-9
 MASK = "*"
+HASH = re.compile("[0-9a-f]{64}")
 ESTIMATES = {"smoothed_series": ("visits", "standard_error"), "density": ("count", "standard_error")}
 TEXTS = ("privacy_statement_*.json", "privacy_statement_*.md", "data_dictionary_*.md", "ledger_*.json", "density_*.csv")
 PUBLISHED = (*TEXTS, "density_*.parquet", "density_*.geojson", "report_*.html", "manifest_2*", "key_*.pem")
 HASHES = frozenset(  # names of what is not compared
-    ("hash", "previous", "head", "charge", "digest", "draw", "manifest", "signature", "software")
+    ("hash", "previous", "head", "charge", "digest", "draw", "manifest", "signature", "software", "state")
 )
 Arrays = dict[str, NDArray[Any]]
 
@@ -86,7 +87,9 @@ def without_hashes(value: Any) -> Any:
     """
     if isinstance(value, dict):
         return {name: MASK if name in HASHES else without_hashes(of) for name, of in value.items()}
-    return [without_hashes(of) for of in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [MASK if isinstance(of, str) and HASH.fullmatch(of) else without_hashes(of) for of in value]
+    return value
 
 
 def stamps(confidential: Path) -> dict[str, Any]:

@@ -19,6 +19,10 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 
+HOUR_BIAS = 0.02  # of the city's visits in an hour: what weights add or take, on the cities constants come from
+BIAS_HOURS = 3.0  # it is alike over so many hours
+
+
 class Errors(Protocol):
     """Errors of a matrix of towers by hours."""
 
@@ -111,6 +115,12 @@ class Together:
         return np.asarray(sum(part.variance(areas, hours) for part in self.parts))
 
 
+def weights_bias(hours: int) -> Floats:
+    """Covariance of what weights do to each hour: busy users, whose visits count for less, live by other hours."""
+    hour = np.arange(hours)
+    return np.asarray(HOUR_BIAS**2 * np.exp(-np.abs(hour[:, None] - hour) / BIAS_HOURS))
+
+
 @dataclass(frozen=True)
 class Scaled:
     """Errors of g·f_i·X_it, where factors f of towers and the city's scale g are known but for errors of their own.
@@ -129,8 +139,10 @@ class Scaled:
 
     def variance(self, areas: Floats, hours: Floats) -> Floats:
         """(g² + SE(g)²) · (variance of f X's sum) + SE(g)² · (f X's sum)²."""
-        shape = self.errors.variance(areas * self.factor, hours) + self._of_factors(areas, hours)
-        total = (areas * self.factor) @ self.series @ hours
+        scaled = areas * self.factor
+        shape = self.errors.variance(scaled, hours) + self._of_factors(areas, hours)
+        shape = shape + OfFactors(self.series, weights_bias(len(hours))).variance(scaled, hours)
+        total = scaled @ self.series @ hours
         return np.asarray((self.scale**2 + self.scale_error**2) * shape + self.scale_error**2 * total**2)
 
     def _of_factors(self, areas: Floats, hours: Floats) -> Floats:

@@ -15,8 +15,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
-from density_assets.estimation.kronecker import Filtered, learn, modes, nearness, sizes
+from density_assets.calendar import HOURS
+from density_assets.estimation.kronecker import Filtered, learn, modes, nearness, nothing, sizes
 from density_assets.estimation.tower_ratio import Totals, TowerRatio, tower_ratio
 from density_assets.estimation.weeks.errors import Apart, Errors, OfFactors, OfStretches, Scaled, Separable, Together
 from density_assets.estimation.weeks.factors import CLIP, hour_factors
@@ -40,9 +42,10 @@ class WeekEstimate:
     series: Floats
     errors: Errors
 
-    def variance_of_sums(self, areas: Floats, hours: Floats) -> Floats:
+    def variance_of_sums(self, areas: Floats | csr_array[np.float64, tuple[int, int]], hours: Floats) -> Floats:
         """Variance of areas @ series @ hours, for areas (k x towers) and hours (168 x p)."""
-        return self.errors.variance(areas, hours)
+        dense = areas.toarray() if isinstance(areas, csr_array) else areas
+        return self.errors.variance(dense, hours)
 
 
 @dataclass(frozen=True)
@@ -66,11 +69,23 @@ def estimate_week(state: State | None, measured: Measured, xy: Floats) -> tuple[
     state: what the weeks before have left; None before the first.
     xy: positions of the towers, distinct.
     """
+    _check(state, measured, xy)
     near = nearness(xy)
     past = State.empty(*measured.series.shape) if state is None else state
-    seen, past = _first(past, measured, near) if not past.weeks else _next(past, measured, near)
+    seen, past = _next(past, measured, near) if past.tells else _first(past, measured, near)
     past = _with_totals(past, measured, seen)
     return _scaled(seen, past, measured, xy), past
+
+
+def _check(state: State | None, measured: Measured, xy: Floats) -> None:
+    shape = (len(xy), HOURS)
+    if measured.series.shape != shape or not np.isfinite(measured.series).all() or not measured.sigma > 0:
+        raise ValueError(
+            f"a measurement must be a finite matrix of {shape[0]} towers and {HOURS} hours with positive noise, got "
+            f"shape {measured.series.shape} and sigma={measured.sigma}"
+        )
+    if state is not None and state.total.shape != shape:
+        raise ValueError(f"the past must be of the same {shape[0]} towers, got {len(state.total)}")
 
 
 def _first(past: State, measured: Measured, near: Floats) -> tuple[_Seen, State]:
@@ -81,22 +96,22 @@ def _first(past: State, measured: Measured, near: Floats) -> tuple[_Seen, State]
     found = find_stretches(measured.series - mean, mean, measured.sigma, variance)
     change, use = changes(found, mean.shape)
     week = Week(measured.series - change, measured.sigma, np.ones(mean.shape[1]), use)
-    nothing = np.zeros(len(mean), bool), np.zeros(mean.shape[1] // DAY, bool)
-    seen = _Seen(mean, _errors_alone(filtered), week, *nothing, past.evidence)
-    learned = replace(past, size=sizes(measured.series, measured.sigma), hours=filtered.covariance)
-    return seen, learned.with_week(week)
+    none_odd = np.zeros(len(mean), bool), np.zeros(mean.shape[1] // DAY, bool)
+    seen = _Seen(mean, _errors_alone(filtered), week, *none_odd, past.evidence)
+    learned = replace(past, hours=filtered.covariance)
+    return seen, learned.faded(np.ones_like(mean)).with_week(week)
 
 
 def _next(past: State, measured: Measured, near: Floats) -> tuple[_Seen, State]:
     """A week after others: first as the past knows sizes and hours, then as this week lets us know them better."""
     pooled = past.pooled()
-    first = _seen(past, measured, Profile.of(pooled, past.size, past.hours, near), near)
+    first = _seen(past, measured, Profile.of(pooled, sizes(pooled.mean, pooled.sigma), past.hours, near), near)
     joined = past.with_week(first.week).pooled()
     size = sizes(joined.mean, joined.sigma)
     hours = Profile.of(joined, size, past.hours, near, RELEARNED).hours
     seen = _seen(past, measured, Profile.of(pooled, size, hours, near), near)
     kept, use, odd_weeks = remembered(seen.towers, seen.days, past.odd_weeks, seen.week.use)
-    learned = replace(past, size=size, hours=hours, odd_weeks=odd_weeks, evidence=past.evidence + seen.evidence)
+    learned = replace(past, hours=hours, odd_weeks=odd_weeks, evidence=past.evidence + seen.evidence)
     return seen, learned.faded(kept).with_week(replace(seen.week, use=use))
 
 
@@ -111,7 +126,7 @@ def _seen(past: State, measured: Measured, profile: Profile, near: Floats) -> _S
     change, use = changes(found, noisy.shape)
     usual = np.clip(residual - change, -CLIP * sigma, CLIP * sigma)
     new = filter_innovation(usual, expected, sigma, profile, past.evidence)
-    days = odd_days(residual - change, sigma**2 + new.variance, towers)
+    days = odd_days(residual, sigma**2 + new.variance, towers)
     series = np.maximum(expected + new.step + change, 0.0)
     errors: Errors = Together((new.errors, OfFactors(profile.mean, factors.covariance), OfStretches(found)))
     if towers.any() or days.any():
@@ -127,6 +142,8 @@ def _apart(series: Floats, errors: Errors, towers: Mask, hours: Mask, alone: Fil
 
 def _alone(measured: Measured, near: Floats) -> Filtered:
     """The filter of a single week."""
+    if measured.series.mean() <= 0:  # not even the city as a whole rises above the noise
+        return nothing(measured.series.shape, measured.sigma)
     size = sizes(measured.series, measured.sigma)
     return learn(measured.series, measured.sigma, size, modes(size, near))
 

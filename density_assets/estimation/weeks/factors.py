@@ -22,7 +22,8 @@ CLEARER = 1.0  # of log-likelihood: by so much more variance must explain better
 CLIP = 4.0  # standard deviations of noise: towers beyond do not speak for the city
 STEPS = 6
 MOST_SHARE = 4.0  # times its size: what one tower may say of one hour
-WEIGHTS_BIAS = 0.02  # of an hour's visits: what weights may add or take, as on the cities constants come from
+LEAST_SIGNAL = 1e-6  # of the mean hour's square
+UNTOLD = 1e6  # variance of a factor of which nothing can be said
 LEAST_POWER = 0.5  # of the profile's square: what is left of it once its own noise is taken off
 
 
@@ -50,12 +51,15 @@ def _regression(noisy: Floats, sigma: float, profile: Profile) -> tuple[Floats, 
     mean = profile.mean
     usual = np.outer(mean.mean(axis=1) / mean.mean(), mean.mean(axis=0))
     weight = np.minimum(mean, MOST_SHARE * usual)
-    power = np.maximum((weight * mean).sum(axis=0), np.finfo(float).tiny)
+    power = (weight * mean).sum(axis=0)
+    told = power > LEAST_SIGNAL * power.mean()  # in other hours the profile is empty, and nothing can be said of them
+    power = np.where(told, power, 1.0)
     raw = np.ones(noisy.shape[1])
     for _ in range(STEPS):
         raw = raw + (weight * np.clip(noisy - mean * raw, -CLIP * sigma, CLIP * sigma)).sum(axis=0) / power
     signal = np.maximum(power - np.minimum(profile.variance, mean**2).sum(axis=0), LEAST_POWER * power)
-    return raw * power / signal, sigma**2 * (weight**2).sum(axis=0) / signal**2
+    variance = sigma**2 * (weight**2).sum(axis=0) / signal**2
+    return np.where(told, raw * power / signal, 1.0), np.where(told, variance, UNTOLD)
 
 
 def _prior(deviation: Floats, variance: Floats, known: Floats) -> Floats:

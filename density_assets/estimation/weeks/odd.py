@@ -15,7 +15,8 @@ DAY = 24
 OTHER_SIZE = 0.5  # of the larger of then and now: a tower that changed by more may be another one,
 CERTAIN_TOWER = 4.5  # if the change is so many standard errors
 SHARED_HOURS = 12.0  # errors of the past are alike over so many hours
-CERTAIN_DAY = 6.0  # standard errors of the median tower's misfit
+CERTAIN_DAY = 6.0  # standard errors of the median tower's misfit,
+ODD_DAY = 0.1  # and at least so much more than noise and drift explain: below, the past still helps
 MEDIAN = 0.972  # of the mean of 24 squares of standard normal numbers
 MEDIAN_SPREAD = 1.2533  # standard error of a median, in those of a mean
 MOST_SQUARE = 9.0  # what one hour may add to the misfit
@@ -52,7 +53,8 @@ def odd_days(residual: Floats, variance: Floats, towers: Mask) -> Mask:
     if not len(squares):
         return np.zeros(residual.shape[1] // DAY, bool)
     misfit = np.median(squares.reshape(len(squares), -1, DAY).mean(axis=2), axis=0)
-    return np.asarray(misfit > MEDIAN + CERTAIN_DAY * MEDIAN_SPREAD * np.sqrt(2 / DAY / len(squares)))
+    error = MEDIAN_SPREAD * np.sqrt(2 / DAY / len(squares))
+    return np.asarray(misfit > MEDIAN + max(CERTAIN_DAY * error, ODD_DAY))
 
 
 def remembered(towers: Mask, days: Mask, odd_weeks: Floats, use: Floats) -> tuple[Floats, Floats, Floats]:

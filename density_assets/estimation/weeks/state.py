@@ -2,7 +2,7 @@
 
 Every week enters as its measurement, divided by the city-wide factors of that week and without what was the week's own,
 weighted by its precision; weights fade from week to week, so that a city may change. A tower that has become another
-one forgets its past (`Kept`).
+one forgets its past.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -52,7 +52,7 @@ class State:
     """Sums over weeks, and what was learned from them.
 
     total, weight, noise: Σ w·y, Σ w and Σ w²·variance(y) per tower and hour, y a week's weighted visits.
-    size, hours: of towers, and the covariance of hours' deviations; what the next week starts to learn from.
+    hours: covariance of hours' deviations, from which the next week learns on.
     evidence: log-likelihoods of how far weeks drift.
     odd_weeks: for how many weeks in a row each day was not what the past says.
     measured, filtered, towers_weight, towers_noise: the same sums for totals of towers, measured and as estimated.
@@ -62,7 +62,6 @@ class State:
     total: Floats
     weight: Floats
     noise: Floats
-    size: Floats
     hours: Floats
     evidence: Floats
     odd_weeks: Floats
@@ -78,7 +77,6 @@ class State:
         nothing, none = np.zeros((towers, hours)), np.zeros(towers)
         return cls(
             *(nothing,) * 3,
-            size=np.ones(towers),
             hours=np.eye(hours),
             evidence=no_evidence(),
             odd_weeks=np.zeros(-(-hours // 24)),
@@ -87,6 +85,11 @@ class State:
             towers_weight=none,
             towers_noise=none,
         )
+
+    @property
+    def tells(self) -> bool:
+        """Whether there is a past from which anything can be learned: weeks that rise above the noise."""
+        return self.weeks > 0 and float(self.total.sum()) > 0.0
 
     def with_week(self, week: Week) -> "State":
         """The sums with one more week."""

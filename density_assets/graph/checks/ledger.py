@@ -9,6 +9,7 @@ from density_assets.privacy.charges import budget_to_show, population_name, week
 from density_assets.privacy.composition import compose
 from density_assets.privacy.periods import WEEK, YEAR, rolling_years, worst
 from density_assets.privacy.planning import weeks_that_fit
+from density_assets.privacy.policy import under_policy
 from density_assets.schemes.scheme import Plan
 
 WARN_BELOW = 4  # weeks: time enough to decide what to do about the rest of the year
@@ -25,6 +26,7 @@ def budget_is_left(step: Step, accounts: Accounts, plan: Plan) -> dg.AssetCheckR
     """The budget has room for more weeks like this one; a warning when few are left."""
     privacy, population = step.settings.privacy, population_name(step.settings)
     budget, refusal = budget_to_show(accounts.budget(population), step.settings)
+    budget = under_policy(accounts, budget)
     weeks = weekly_costs(accounts.rows, population)
     if not weeks:
         return open_answer([], charges=0)

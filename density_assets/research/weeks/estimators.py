@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from density_assets.estimation.shrinkage import Posterior, posterior
+from density_assets.estimation.weeks.estimate import estimate_week
 from density_assets.estimation.weeks.measured import Measured
 
 Floats = NDArray[np.float64]
@@ -88,8 +89,8 @@ def week_by_week(estimator: Estimator, weeks: Iterable[Measured], xy: Floats) ->
 
 
 # The estimator of releases: the name results show, and the version that makes them anew. A better one is put in here.
-LEARNING: Estimator = week_alone
-LEARNING_NAME, LEARNING_VERSION = "week alone", 1
+LEARNING: Estimator = estimate_week
+LEARNING_NAME, LEARNING_VERSION = "with earlier weeks", 2
 
 WITH_AND_WITHOUT_PAST: dict[str, Estimator] = {"week alone": week_alone, LEARNING_NAME: LEARNING}
 COMPARED: dict[str, Estimator] = {**WITH_AND_WITHOUT_PAST, "mean of weeks": mean_of_weeks}

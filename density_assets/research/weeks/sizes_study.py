@@ -57,8 +57,14 @@ class SmallCity:
         """As schemes' doors see it."""
         (week,) = self.city.weeks
         weighted = np.rint(week.weighted[weight_l] * WEIGHT_UNIT).astype(np.int64)
-        counts = self.truncated
-        return CountedWeek(self.city.ground.places, counts.truncated, weighted, counts.sampled, int(week.visits))
+        return CountedWeek(
+            places=self.city.ground.places,
+            truncated=self.truncated.truncated,
+            weighted=weighted,
+            sampled=self.truncated.sampled,
+            visit_total=int(week.visits),
+            tower_totals=np.rint(week.tower_totals * WEIGHT_UNIT).astype(np.int64),
+        )
 
 
 SmallCities = Mapping[tuple[Generator, int, int], SmallCity]

@@ -7,11 +7,11 @@ from runs import MONDAY
 
 from density_assets.cli.inspection import inspect
 from density_assets.errors import BadInput
-from density_assets.settings import load_settings
+from density_assets.settings import Settings, load_settings
 
 
 def lines(town, tmp_path) -> list[str]:
-    said = inspect(load_settings(town.settings), MONDAY, tmp_path / "home")
+    said, _ = inspect(load_settings(town.settings), MONDAY, tmp_path / "home")
     return [" ".join(line.split()) for line in said.splitlines()]
 
 
@@ -44,3 +44,22 @@ def test_a_damaged_file_is_refused_without_a_word_of_it(town, tmp_path):
 
 def assert_silent(error: BadInput) -> None:
     assert "zq7x" not in str(error)
+
+
+def test_a_week_of_which_most_records_cannot_be_used_is_a_finding(town, tmp_path):
+    def finding() -> str:
+        return inspect(load_settings(town.settings), MONDAY, tmp_path / "home")[1]
+
+    assert finding() == ""
+    town.write_visits("ann,2007-09-10 08:10:00,A\nbob,noon,D\n")
+    assert finding() == ""  # half of them
+    town.write_visits("ann,2007-09-10 08:10:00,A\nbob,noon,D\ncid,noon,D\n")
+    assert finding().startswith(
+        "most records must be usable, 1 of 3 are (2 time not readable): look at city.visit_time."
+    )
+    town.write_visits("")
+    assert "found none" in finding()
+
+
+def test_simulated_people_need_no_records(tmp_path):
+    assert inspect(Settings(), MONDAY, tmp_path / "home")[1] == ""

@@ -70,7 +70,7 @@ def test_antennas_on_one_point_are_one_site_named_after_the_first(tmp_path):
 def test_an_antenna_listed_again_at_its_point_is_no_other_antenna(tmp_path):
     towers = read(listed(tmp_path, [(1, 1), (1, 1), (2, 2)], [8, 8, 9]), tower_id="site")
     assert towers.antennas == {8: 0, 9: 1}
-    assert towers.merged == 0
+    assert (towers.merged, towers.repeated) == (0, 1)
 
 
 @pytest.mark.parametrize("name", ["towers.csv", "towers.parquet"])

@@ -63,7 +63,9 @@ def test_noise_on_integers_of_a_usual_size_is_the_noise_that_was_searched_for():
 
 
 def test_the_scheme_that_counts_in_integers_says_so():
-    coarse = Settings(privacy=PrivacySettings(epsilon=8, visits_clamp=1), scheme=SchemeSettings(split=0.97))
+    coarse = Settings(
+        privacy=PrivacySettings(epsilon=8, visits_clamp=1), scheme=SchemeSettings(split=0.97, tower_share=0.01)
+    )
     with pytest.raises(BadInput, match="noise on whole numbers must be large beside 1"):
         SCHEMES["lowrank"].plan(coarse)
 

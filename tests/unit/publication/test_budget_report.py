@@ -43,7 +43,7 @@ def test_before_anything_is_charged():
     )
     assert rest[:-1] == [
         "  charged so far       0 releases of 0 weeks",
-        "  calendar year 2007   0.000, 3.000 left: 0 weeks",
+        "  calendar year 2007   0.000 spent on 0 weeks, 3.000 left",
         "  all weeks together   0.000",
         "to come, from the week of 2007-09-10 on, one release a week at epsilon 0.3, delta 2e-06",
         "  the next one         0.267 alone, 0.267 in the calendar year 2007 from 2007-01-01 to 2007-12-31: fits",
@@ -64,11 +64,18 @@ def test_weeks_and_releases_are_counted_apart():
     said = lines(charged)
     assert said[1:5] == [
         "  charged so far       5 releases of 3 weeks",
-        f"  costliest 52 weeks   {cost(5)}, {3 - float(cost(5)):.3f} left: 2007-02-05 to 2008-01-28",
-        f"  calendar year 2007   {cost(3)}, {3 - float(cost(3)):.3f} left: 2 weeks",
+        f"  costliest 52 weeks   {cost(5)} spent on 3 weeks, {3 - float(cost(5)):.3f} left, "
+        "from 2007-02-05 to 2008-01-28",
+        f"  calendar year 2007   {cost(3)} spent on 2 weeks, {3 - float(cost(3)):.3f} left",
         f"  all weeks together   {cost(5)}",
     ]
     assert said[5].startswith("to come, from the week of 2008-02-04 on")
+
+
+def test_one_week_is_said_as_one():
+    said = lines(rows((0, 1, "embedded")))
+    assert said[1] == "  charged so far       1 release of 1 week"
+    assert f"{cost(1)} spent on 1 week, " in said[3]
 
 
 @pytest.mark.parametrize(("room", "verdict"), [(4, "would be refused"), (5, "fits")])

@@ -168,7 +168,9 @@ def test_a_second_person_may_have_to_sign(release):
     asked = {"key": OPERATOR.fingerprint, "second": OFFICER.fingerprint}
     assert verify(release.folder, **asked).status == 1
     release.countersign(OFFICER)
-    assert verify(release.folder, **asked).status == 0
+    result = verify(release.folder, **asked)
+    signers = f"{OPERATOR.fingerprint} and {OFFICER.fingerprint}"
+    assert (result.status, result.verdict) == (0, f"verified: signed by {signers} (town, {WEEK})")
     assert verify(release.folder, second=OFFICER.fingerprint).status == 3  # who the first is nobody asked
     assert "1 more signatures" in verify(release.folder, OPERATOR.fingerprint).notes[0]
 

@@ -67,7 +67,13 @@ def place(request, tmp_path, home) -> Place:
     """Either kind of anchor that is read back."""
     if request.param == "git":
         return request.getfixturevalue("repository")
-    return AnchorFile(tmp_path / "elsewhere" / "heads.jsonl", home)
+    return AnchorFile(empty(tmp_path / "heads.jsonl"), home)
+
+
+def empty(file: Path) -> Path:
+    """A file for heads that somebody has made, with none in it."""
+    file.touch()
+    return file
 
 
 def written(place: Place) -> Path:
@@ -150,7 +156,21 @@ def test_an_anchor_inside_the_home_is_refused(tmp_path, home):
         with pytest.raises(BadInput, match="must lie outside the home"):
             anchor(head(1), AnchorRepository(file.parent, home))
     assert list(home.iterdir()) == []
-    anchor(head(1), AnchorFile(tmp_path / "home-of-heads.jsonl", home))
+    anchor(head(1), AnchorFile(empty(tmp_path / "home-of-heads.jsonl"), home))
+
+
+def test_an_anchor_that_is_not_there_is_not_an_empty_one(tmp_path, home):
+    """It lies on a disk that is not mounted, or somebody took it away; only who says so makes it."""
+    missing, unmounted = tmp_path / "heads.jsonl", tmp_path / "mnt" / "heads.jsonl"
+    for file in (missing, unmounted):
+        with pytest.raises(BadInput, match="the anchor must be there"):
+            heads(AnchorFile(file, home))
+        with pytest.raises(BadInput, match="the anchor must be there"):
+            anchor(head(1), AnchorFile(file, home))
+    with pytest.raises(BadInput, match="the anchor must be writable"):
+        anchor(head(1), AnchorFile(unmounted, home), create=True)
+    anchor(head(1), AnchorFile(missing, home), create=True)
+    assert heads(AnchorFile(missing, home)) == known(1)
 
 
 def test_an_anchor_that_cannot_be_written_is_an_error(tmp_path, home):
@@ -161,7 +181,7 @@ def test_an_anchor_that_cannot_be_written_is_an_error(tmp_path, home):
             anchor(head(1), AnchorFile(file, home))
     (tmp_path / "nowhere").symlink_to("/proc/nowhere/heads.jsonl")
     with pytest.raises(BadInput, match="the anchor must be writable"):
-        anchor(head(1), AnchorFile(tmp_path / "nowhere", home))
+        anchor(head(1), AnchorFile(tmp_path / "nowhere", home), create=True)
 
 
 # --- git --------------------------------------------------------------------------------------------------------------
@@ -269,7 +289,7 @@ def test_places_are_seen_from_the_settings_file(tmp_path, home):
 
 
 def test_lines_are_written_as_they_are_signed(tmp_path, home):
-    anchor(head(1), AnchorFile(tmp_path / "heads.jsonl", home))
+    anchor(head(1), AnchorFile(empty(tmp_path / "heads.jsonl"), home))
     assert (tmp_path / "heads.jsonl").read_bytes() == canonical(head(1)) + b"\n"
     assert head(1)["format"] == anchors.FORMAT
 
@@ -277,7 +297,7 @@ def test_lines_are_written_as_they_are_signed(tmp_path, home):
 def test_a_full_disk_is_an_error(tmp_path, home, monkeypatch):
     monkeypatch.setattr(os, "write", lambda handle, content: len(content) - 1)
     with pytest.raises(BadInput, match="the disk is full"):
-        anchor(head(1), AnchorFile(tmp_path / "heads.jsonl", home))
+        anchor(head(1), AnchorFile(empty(tmp_path / "heads.jsonl"), home))
 
 
 @pytest.fixture(autouse=True)
@@ -291,7 +311,7 @@ def unsigned_commits(monkeypatch, tmp_path) -> Iterator[None]:
 
 def test_a_ledger_does_not_open_by_itself_against_an_anchor(tmp_path):
     """Simulated people: nobody opens the ledger, so nobody would notice that the one before is gone."""
-    settings = Settings(anchor=AnchorSettings(file=str(tmp_path / "anchor.jsonl")))
+    settings = Settings(anchor=AnchorSettings(file=str(empty(tmp_path / "anchor.jsonl"))))
     city = City(settings, tmp_path / "home")
     city.open_ledger(lambda _: None)
     city.anchor_head()

@@ -1,6 +1,9 @@
 """What people decide: a policy that is enforced before anything is charged, another key, a second signature."""
 
 import json
+import shutil
+import subprocess
+from pathlib import Path
 
 import pytest
 from door import EVENT, REQUEST
@@ -8,14 +11,16 @@ from ledgers import ACT, BUDGET, opened_ledger, order
 
 from density_assets.errors import BadInput
 from density_assets.privacy.acts import BY, REASON, Act, act_of, act_under, needed, of_nobody
-from density_assets.privacy.charges import Budget
-from density_assets.privacy.policy import PolicyRefused, parse_policy
+from density_assets.privacy.chain import row_hash
+from density_assets.privacy.charges import Budget, BudgetRefused
+from density_assets.privacy.policy import PolicyRefused, parse_policy, policy_body, policy_to_sign, under_policy
 from density_assets.publication.decided import changes, decisions
-from density_assets.publication.verify import signature_holds
+from density_assets.publication.verify import Chain, signature_holds
 from density_assets.settings import OperatorSettings, Settings, load_settings
+from resources.ledger.book import LedgerError
 from resources.ledger.deciding import KEY_CHANGE, change_key, set_policy, sign_as_second
 from resources.ledger.witnesses import NOTHING
-from resources.signing import make_key
+from resources.signing import make_key, open_key
 
 BOB = Act("bob", "asked by the city")
 
@@ -70,7 +75,7 @@ def test_a_second_person_is_another_person_and_approves_this_very_revision(ledge
     which = {"what": "revision", "city": "town", "week": "2007-09-10", "revision": 2}
     ledger.record("approval", which, ACT, NOTHING)
     ledger.record("approval", {**which, "revision": 3}, BOB, NOTHING)
-    with pytest.raises(PolicyRefused, match="other than tester"):
+    with pytest.raises(PolicyRefused, match="other than tester; got one, by tester itself"):
         asked(ledger, revision=2)
     ledger.record("approval", which, BOB, NOTHING)
     asked(ledger, revision=2)
@@ -87,18 +92,88 @@ def test_who_may_raise_a_budget_and_how_far(ledger, tmp_path):
     assert ledger.accounts().budget("subscribers") == Budget(4.0, 1e-6)
 
 
+def test_a_policy_also_binds_a_budget_that_was_given_before(ledger, tmp_path):
+    ledger.give_budget("subscribers", Budget(8.0, 1e-5), ACT, NOTHING)
+    policy(ledger, tmp_path, "budget_epsilon = 0.1\nbudget_delta = 1e-6")
+    assert under_policy(ledger.accounts(), Budget(8.0, 1e-5)) == Budget(0.1, 1e-6)
+    with pytest.raises(BudgetRefused, match=r"may cost epsilon 0\.1 at delta 1e-06"):
+        asked(ledger)
+    assert ledger.rows() == []
+
+
+@pytest.mark.parametrize("name", ["tester ", "Tester", " TESTER"])
+def test_a_space_or_a_capital_makes_nobody_a_second_person(ledger, tmp_path, name):
+    policy(ledger, tmp_path, "second_person = true")
+    which = {"what": "revision", "city": "town", "week": "2007-09-10", "revision": 2}
+    ledger.record("approval", which, Act(name, "ok"), NOTHING)
+    with pytest.raises(PolicyRefused, match="other than tester"):
+        asked(ledger, revision=2)
+
+
+def signed_policy(ledger, tmp_path, officer, text: str, message: bytes | None = None):
+    """Record a policy with the officer's signature, on what is to be signed or on something else."""
+    signature = tmp_path / "policy.sig"
+    signature.write_bytes(officer.sign(policy_to_sign(ledger.accounts(), text) if message is None else message))
+    policy(ledger, tmp_path, text, signature)
+    return signature.read_bytes()
+
+
 def test_a_policy_with_the_officers_key_is_replaced_by_the_officer_only(ledger, tmp_path):
     officer, other = make_key(tmp_path / "officer.pem"), make_key(tmp_path / "other.pem")
     policy(ledger, tmp_path, f'epsilon = 0.2\nofficer = "{officer.public.hex()}"')
-    looser, signature = "epsilon = 9.0\n", tmp_path / "policy.sig"
-    for signed in (None, other.sign(looser.encode()), officer.sign(b"epsilon = 1.0\n")):
-        if signed:
-            signature.write_bytes(signed)
+    looser = "epsilon = 9.0\n"
+    with pytest.raises(BadInput, match="signed with the officer's key only"):
+        policy(ledger, tmp_path, looser)
+    for signer, message in ((other, None), (officer, b"epsilon = 1.0\n"), (officer, looser.encode())):
         with pytest.raises(BadInput, match="signed with the officer's key only"):
-            policy(ledger, tmp_path, looser, signature if signed else None)
-    signature.write_bytes(officer.sign(looser.encode()))
-    policy(ledger, tmp_path, looser, signature)
+            signed_policy(ledger, tmp_path, signer, looser, message)
+    signed_policy(ledger, tmp_path, officer, looser)
     asked(ledger)
+
+
+@pytest.mark.parametrize("name", ["nosuch", "."])
+def test_a_signature_that_is_no_file_is_bad_input(ledger, tmp_path, name):
+    with pytest.raises(BadInput, match="a signature must be a readable file"):
+        policy(ledger, tmp_path, "epsilon = 0.2", tmp_path / name)
+
+
+def test_an_old_policy_is_not_put_back_with_its_old_signature(ledger, tmp_path):
+    officer = make_key(tmp_path / "officer.pem")
+    named = f'officer = "{officer.public.hex()}"\n'
+    policy(ledger, tmp_path, named)
+    lax = f"epsilon = 5.0\n{named}"
+    old = signed_policy(ledger, tmp_path, officer, lax)
+    signed_policy(ledger, tmp_path, officer, f"epsilon = 0.1\n{named}")
+    (tmp_path / "old.sig").write_bytes(old)
+    with pytest.raises(BadInput, match="a policy is recorded once"):
+        policy(ledger, tmp_path, lax, tmp_path / "old.sig")
+    with pytest.raises(BadInput, match="signed with the officer's key only"):
+        policy(ledger, tmp_path, f"# again\n{lax}", tmp_path / "old.sig")
+
+
+@pytest.mark.parametrize("how", ["old form", "unsigned", "signed by another", "of another ledger"])
+def test_a_policy_written_into_the_ledger_past_the_officer_is_not_believed(ledger, tmp_path, how):
+    """By SQL, well chained: the ledger's readers ask for the signature again, here and outside."""
+    officer, other = make_key(tmp_path / "officer.pem"), make_key(tmp_path / "other.pem")
+    policy(ledger, tmp_path, f'officer = "{officer.public.hex()}"\n')
+    accounts, text = ledger.accounts(), "epsilon = 9.0\n"
+    signatures = {
+        "signed by another": other.sign(policy_to_sign(accounts, text)),
+        "of another ledger": officer.sign(
+            policy_to_sign(accounts, text).replace(accounts.identity.encode(), b"0" * 32)
+        ),
+    }
+    body = policy_body(accounts, text, signatures.get(how))
+    if how == "old form":
+        body = {"sha256": body["sha256"], "text": text}
+    with ledger.book.writing() as writer:
+        record = {"version": 2, "kind": "policy", "at": "2026-11-18", "previous": accounts.head}
+        record["body"] = json.dumps({**body, **BOB.record()}, sort_keys=True, separators=(",", ":"))
+        writer.append({"row": len(accounts.entries) + 1, **record, "hash": row_hash(record)})
+    with pytest.raises(LedgerError, match="policy"):
+        ledger.accounts()
+    chain = Chain(ledger.book.read().published(99))
+    assert any("the policy of row" in wrong for wrong in chain.wrong)
 
 
 @pytest.mark.parametrize("text", ["epsilom = 1", "epsilon = true", "epsilon = -1", "[epsilon", "officer = 'abc'"])
@@ -183,3 +258,23 @@ def test_events_are_what_they_were(ledger):
     """A charge of the ledger gives back the very events it was made of."""
     asked(ledger)
     assert all(row.charge.events == (EVENT,) for row in ledger.rows())
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
+def test_keys_and_policies_are_made_and_signed_with_openssl(ledger, tmp_path):
+    """The lines of docs/operations.md, as they stand there."""
+    text = (Path(__file__).parents[3] / "docs" / "operations.md").read_text()
+    (block,) = (part for part in text.split("```") if "openssl genpkey" in part)
+    lines = [line for line in block.splitlines()[1:] if line.startswith("openssl")]
+    *make_key, sign = lines
+
+    def run(line: str) -> str:
+        return subprocess.run(line, shell=True, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+
+    _, public, digest = (run(line) for line in make_key)
+    assert open_key(tmp_path / "mine.pem").public.hex() == public.strip()
+    assert open_key(tmp_path / "mine.pem").fingerprint == digest.split()[0]
+    policy(ledger, tmp_path, f'epsilon = 0.3\nofficer = "{public.strip()}"')
+    (tmp_path / "policy.bytes").write_bytes(policy_to_sign(ledger.accounts(), "epsilon = 0.2\n"))
+    run(sign)
+    policy(ledger, tmp_path, "epsilon = 0.2\n", tmp_path / "policy.sig")

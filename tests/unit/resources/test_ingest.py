@@ -121,6 +121,14 @@ def test_records_that_cannot_be_used_are_counted_by_reason(store):
     assert rows(store) == {("ann", 8, "A")}
 
 
+def test_whoever_watches_hears_that_most_records_cannot_be_used(store):
+    clock, heard = week_clock(WEEK, ZoneInfo("Europe/Paris")), []
+    lines = ["ann,2007-09-10 08:00:00,A"] * 2 + ["bob,noon,A"] * 3
+    write_records(store, SqlEngine(store, EngineSettings()), clock, [csv(store, *lines)], CITY, heard.append)
+    (warning,) = (line for line in heard if "most records must be usable, 2 of 5 are (3 time not readable)" in line)
+    assert warning.endswith("confidential/about/visits/2007-09-10.json")
+
+
 def test_files_may_be_split_and_shuffled_and_staged_in_parts(tmp_path, monkeypatch):
     rng = random.Random(1)
     times = [f"2007-09-{rng.randrange(10, 17)} {rng.randrange(24):02}:00:00" for _ in range(5_000)]

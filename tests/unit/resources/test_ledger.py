@@ -1,6 +1,7 @@
 """The ledger: opened once, paid before drawn, never over budget, and any tampering is noticed."""
 
 import json
+import os
 import random
 import sqlite3
 import subprocess
@@ -8,6 +9,7 @@ import sys
 from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from ledgers import ACT, BUDGET, KEY, opened_ledger, order
@@ -19,7 +21,7 @@ from density_assets.privacy.composition import compose
 from density_assets.privacy.events import Gaussian
 from density_assets.privacy.release import Charge
 from resources.ledger.book import LedgerError
-from resources.ledger.ledger import Ledger
+from resources.ledger.ledger import Ledger, place_digest
 from resources.ledger.opening import (
     Found,
     backup,
@@ -28,6 +30,7 @@ from resources.ledger.opening import (
     restore,
     say_moved,
 )
+from resources.ledger.sqlite import SqliteBook
 from resources.ledger.witnesses import NOTHING, Named, Witnesses
 
 EVENT = Gaussian("series", 17.0, 1.0)  # about epsilon 0.26 at delta 2e-6
@@ -154,6 +157,29 @@ def test_a_copy_is_refused_until_somebody_says_that_it_was_moved(ledger, tmp_pat
     say_moved(copy, Act("ann", "the old disk is gone"), NOTHING)
     paid(copy, charge(monday(1)))
     assert [entry.body["by"] for entry in copy.accounts().of("moved")] == ["ann"]
+
+
+def test_a_copy_with_the_same_number_on_another_disk_or_machine_is_a_copy(ledger, monkeypatch):
+    """`cp -a` to an empty disk often gives a file the number it had."""
+    ledger.refuse_unready("subscribers")
+    monkeypatch.setattr("resources.ledger.sqlite._machine", lambda: "another")
+    with pytest.raises(LedgerError, match="is a copy or was moved"):
+        ledger.refuse_unready("subscribers")
+    monkeypatch.undo()
+    elsewhere = SimpleNamespace(f_fsid=os.statvfs(ledger.file).f_fsid + 1)
+    monkeypatch.setattr("resources.ledger.sqlite.os.statvfs", lambda file: elsewhere)
+    with pytest.raises(LedgerError, match="is a copy or was moved"):
+        ledger.refuse_unready("subscribers")
+
+
+def test_a_ledger_whose_place_was_its_number_alone_still_opens(tmp_path, monkeypatch):
+    monkeypatch.setattr(SqliteBook, "place", SqliteBook.old_place)
+    ledger = opened_ledger(tmp_path)
+    monkeypatch.undo()
+    ledger.refuse_unready("subscribers")
+    say_moved(ledger, ACT, NOTHING)  # says it as it is said today
+    ledger.refuse_unready("subscribers")
+    assert ledger.accounts().place == place_digest(ledger.accounts().identity, ledger.book)
 
 
 def test_a_ledger_that_is_moved_on_its_disk_goes_on(ledger, tmp_path):
@@ -432,7 +458,7 @@ def test_a_charge_pays_for_the_events_it_names_and_no_others(ledger):
 
 
 def test_there_is_nothing_to_back_up_before_it_is_opened(tmp_path):
-    with pytest.raises(LedgerError, match="no ledger to back up yet"):
+    with pytest.raises(LedgerError, match=r"there is no ledger at .*set DENSITY_HOME"):
         backup(Ledger(tmp_path), tmp_path / "copy.sqlite")
 
 
@@ -443,7 +469,7 @@ sys.path.insert(0, sys.argv[3])
 from ledgers import order
 from density_assets.privacy.events import Gaussian
 from density_assets.privacy.release import Charge
-from resources.ledger.ledger import Ledger
+from resources.ledger.ledger import Ledger, place_digest
 from resources.ledger.witnesses import NOTHING
 ledger = Ledger(Path(sys.argv[1]))
 for i in range(10):

@@ -1,11 +1,13 @@
 """Measurements: drawn once, paid first, kept apart by everything a person decides and nothing else."""
 
 import json
+import zipfile
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from door import EVENT, REQUEST, Door
+from ledgers import order
 
 from density_assets.errors import BadInput
 from density_assets.privacy.charges import BudgetRefused
@@ -14,6 +16,7 @@ from density_assets.privacy.events import Gaussian
 from density_assets.privacy.noise import OpenDpNoise, SimulatedNoise
 from density_assets.publication.files import draw_file
 from resources.ledger.book import LedgerError
+from resources.ledger.witnesses import NOTHING
 from resources.measurements import NotReleasable, used_draw
 
 
@@ -55,25 +58,61 @@ def test_purged_records_are_no_change(door):
     assert not (door.store.confidential / "alerts").exists()
 
 
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"revision": 2},
-        {"epsilon": 0.2},
-        {"delta": 1e-6},
-        {"week": "2007-09-17"},
-        {"geography": "xyz"},
-        {"parameters": {"weight_l": 2}},
-        {"scheme": "efpag"},
-        {"version": 2},
-        {"population": "others"},
-    ],
-)
-def test_whatever_a_person_decides_is_another_measurement_and_is_paid_for(door, changed):
+@pytest.mark.parametrize("changed", [{"revision": 2}, {"week": "2007-09-17"}, {"population": "others"}])
+def test_another_week_revision_or_population_is_another_measurement_and_is_paid_for(door, changed):
     first, other = door(), door(replace(REQUEST, **changed))
     assert not np.array_equal(first.values["weighted"], other.values["weighted"])
     assert door.drawn == 2
     assert len(door.ledger.rows()) == 4
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"epsilon": 0.2},
+        {"delta": 1e-6},
+        {"geography": "xyz"},
+        {"parameters": {"weight_l": 2}},
+        {"scheme": "efpag"},
+        {"version": 2},
+    ],
+)
+def test_a_revision_of_a_week_is_drawn_once_whatever_else_a_person_decides(door, changed):
+    """Two requests for one undrawn week, made under different settings: the second finds what the first drew."""
+    door()
+    with pytest.raises(LedgerError, match="is drawn once"):
+        door(replace(REQUEST, **changed))
+    assert (door.drawn, len(door.ledger.rows())) == (1, 2)
+
+
+def test_a_charge_that_was_reserved_before_somebody_else_drew_does_not_draw_too(door):
+    other = replace(REQUEST, epsilon=0.29)
+    charges = [other.charge(name) for name in other.doors]
+    door.ledger.reserve(charges, order(release=other.record()), NOTHING)
+    door()
+    with pytest.raises(LedgerError, match="is drawn once"):
+        door(other)
+    assert door.drawn == 1
+
+
+def test_a_finished_draw_that_is_lost_is_not_made_again(door):
+    door()
+    for file in door.store.release.glob("measurements/*.npz"):
+        file.unlink()
+    with pytest.raises(LedgerError, match="restore its draw"):
+        door()
+    assert (door.drawn, len(door.ledger.rows())) == (1, 2)
+
+
+def test_a_file_that_claims_to_be_huge_is_damaged(door):
+    door()
+    (file,) = door.store.release.glob("measurements/*.npz")
+    with zipfile.ZipFile(file, "w") as archive:
+        header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000000,), }"
+        header += b" " * (117 - len(header)) + b"\n"
+        archive.writestr("about.npy", b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
+    with pytest.raises(BadInput, match="is damaged"):
+        door()
 
 
 def test_scales_that_move_with_a_library_are_not_part_of_the_key(door):

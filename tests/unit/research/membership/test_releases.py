@@ -30,6 +30,9 @@ def test_contributions_are_bounded(week):
     assert np.array_equal(parts.visits, np.minimum(points, 732))
     norms = (parts.weighted.toarray() ** 2).sum(axis=1)
     assert norms.max() <= 20 * 2**32
+    visits = week.matrix.toarray().reshape(80, 16, 168).sum(axis=2)
+    weight = np.minimum(2**16, np.sqrt(400 * 2**32 // np.maximum((visits**2).sum(axis=1), 1)).astype(np.int64))
+    assert np.array_equal(parts.totals.toarray(), weight[:, None] * visits)
     light = np.flatnonzero((points > 0) & (points <= 20))
     assert (parts.weighted[light].data == 2**16).all()
 

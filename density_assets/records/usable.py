@@ -1,0 +1,34 @@
+"""Whether the records of a week are worth releasing, by how many of them can be used.
+
+The answer depends on records. It is for whoever may read them, and stops no release: that it was stopped would tell
+everybody. A release of records that cannot be used is noise, and is paid for all the same.
+"""
+
+from collections.abc import Mapping
+
+USABLE = "usable"
+# What to look at, by the reason that records are not used.
+SETTINGS = {
+    "no user": "city.visit_user",
+    "time not readable": "city.visit_time",
+    "outside the week": "city.visit_time, city.timezone and the files of the week",
+    "unknown tower": "city.visit_tower and city.tower_id",
+    "line not readable": "the files",
+}
+
+
+def mostly_unusable(records: Mapping[str, int]) -> str:
+    """What to look at if most records of a week cannot be used, or there are none; else nothing.
+
+    records: how many are usable, and how many are not by reason.
+    """
+    total, usable = sum(records.values()), records.get(USABLE, 0)
+    if not total:
+        return "there must be records to release, found none: look at city.visits"
+    if 2 * usable >= total:
+        return ""
+    reason, count = max(((why, n) for why, n in records.items() if why != USABLE), key=lambda item: item[1])
+    return (
+        f"most records must be usable, {usable:,} of {total:,} are ({count:,} {reason}): look at "
+        f"{SETTINGS.get(reason, 'the files')}. A release of them would be noise, and would be charged"
+    )
