@@ -18,14 +18,18 @@ from density_assets import series
 from density_assets.calendar import HOURS
 from density_assets.city import City
 from density_assets.estimation.rounding import round_by_largest_remainder
+from density_assets.estimation.weeks.measured import Measured
+from density_assets.geography.places import Places
 from density_assets.geography.tables import GEOGRAPHY, cells_from, place_ids, places_from
 from density_assets.graph.assets import asset
 from density_assets.graph.columns import CALENDAR, SETTINGS, Columns, column
 from density_assets.graph.doors import IDENTITY, PLACES, cluster_labels
+from density_assets.graph.past import PAST, learns, refuse_unknown_draws, state_after
 from density_assets.graph.step import Made, Step
 from density_assets.graph.zones import GROUPS
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.charges import Budget
+from density_assets.privacy.estimates import ALONE, WITH_EARLIER_WEEKS, Estimated
 from density_assets.privacy.zones import Zone
 from density_assets.publication.files import (
     AUDIT_PAGE,
@@ -42,12 +46,14 @@ from density_assets.publication.pages.page import ReportData, report_html
 from density_assets.publication.pictures.maps import value_map
 from density_assets.publication.pictures.rhythm import week_rhythm
 from density_assets.publication.statement import Facts, as_markdown, statement
-from density_assets.schemes import scheme_of
+from density_assets.schemes import learning_scheme, scheme_of
 from density_assets.schemes.drawn_tables import series_from, totals_from
-from density_assets.schemes.scheme import TOTALS
+from density_assets.schemes.learning import estimate_after
+from density_assets.schemes.scheme import SERIES, TOTALS, Estimate
 from resources.tables.files import parquet_bytes, write_durably
 
 IDS = {"towers": "towers.tower_id", "cells": "cells.cell_id", "cover": "cover_graph.id"}  # of places, by kind
+DOORS = (TOTALS, SERIES)
 STATED = "privacy_statement.sha256"
 SAMPLE_CELLS = 5
 
@@ -94,7 +100,9 @@ def clusters(step: Step) -> Made:
 def _smoothed_columns(city: City) -> Columns:
     clustered = ("clusters.cluster",) if city.scheme.clustered else ()
     totals = ("noisy_totals.value",) if city.scheme.reads(city.settings)[TOTALS] else ()
-    drawn = ("noisy_series.value", *totals)
+    past = ("usual_week.values",) if learns(city) else ()
+    drawn = ("noisy_series.value", *totals, *past)
+    estimator = {"estimator": column("version of the estimator; 1 is that of a week alone", SETTINGS, *past)}
     return {
         "cell_id": column("identifier of the cell", "cells.cell_id"),
         "hour": column("hour of the week, 0 is Monday 00:00", "noisy_series.hour"),
@@ -102,6 +110,7 @@ def _smoothed_columns(city: City) -> Columns:
         "standard_error": column(
             "how far noise may have moved the estimate, to first order", SETTINGS, *drawn, *clustered, "overlaps.share"
         ),
+        **(estimator if past else {}),
     }
 
 
@@ -110,16 +119,54 @@ def _smoothed_deps(city: City) -> tuple[str, ...]:
     return (*clustered, *GEOGRAPHY[city.scheme.places])
 
 
-@asset(Zone.RELEASE, _smoothed_columns, deps=_smoothed_deps)
-def smoothed_series(step: Step, noisy_totals: pl.DataFrame, noisy_series: pl.DataFrame) -> Made:
-    """What the noisy numbers say of each cell: denoised, non-negative, scaled to the noisy totals, mapped to cells."""
+@asset(
+    Zone.RELEASE,
+    _smoothed_columns,
+    deps=_smoothed_deps,
+    looks_back=lambda city: PAST if learns(city) else (),
+    given=("accounts", "estimated"),
+)
+def smoothed_series(
+    step: Step,
+    noisy_totals: pl.DataFrame,
+    noisy_series: pl.DataFrame,
+    accounts: Accounts,
+    estimated: Estimated | None,
+) -> Made:
+    """What the noisy numbers say of each cell: denoised, non-negative, scaled to the noisy totals, mapped to cells.
+
+    Where the scheme learns, with what earlier weeks have said (`usual_week`), whose draws are paid for as well.
+    """
     scheme = scheme_of(step.release.scheme, step.release.version)
     places, labels = places_from(step.read, scheme.places), cluster_labels(scheme, step.read)
     totals, drawn = totals_from(noisy_totals), series_from(noisy_series)
-    estimate = scheme.estimate(step.settings, step.release.doors, totals, labels, drawn, places)
+    estimate, estimator = None, {}
+    if learner := learning_scheme(step.release.scheme, step.release.version):
+        estimate = _with_earlier_weeks(
+            step, learner.measured(step.release.doors, totals, drawn), places, accounts, estimated
+        )
+        estimator = {"estimator": pl.lit(ALONE if estimate is None else WITH_EARLIER_WEEKS, pl.Int64)}
+    estimate = estimate or scheme.estimate(step.settings, step.release.doors, totals, labels, drawn, places)
     visits = places.to_cells(scheme.places) @ estimate.series
     ids = step.read("cells").select("cell_id")
-    return Made(series.table(ids, visits=visits, standard_error=estimate.cell_error))
+    table = series.table(ids, visits=visits, standard_error=estimate.cell_error)
+    return Made(table.with_columns(**estimator))
+
+
+def _with_earlier_weeks(
+    step: Step, measured: Measured, places: Places, accounts: Accounts, estimated: Estimated | None
+) -> Estimate | None:
+    """The estimate with what earlier weeks have said; none where the week is estimated alone."""
+    if estimated is None or estimated.alone:
+        return None
+    refuse_unknown_draws(step, estimated.used, accounts)
+    past = state_after(step, estimated.used, accounts)
+    estimate = estimate_after(past, measured, places.to_cells("towers"), places.tower_xy)
+    if estimate is None:
+        step.warn(
+            f"the week of {step.week} is estimated alone: with earlier weeks the estimator finds no finite numbers"
+        )
+    return estimate
 
 
 @asset(
@@ -183,18 +230,19 @@ def count_files(step: Step, density: pl.DataFrame, cells: pl.DataFrame) -> dict[
         "file": column("file of the release", "published_counts.file"),
         "sha256": column("its digest", "published_counts.sha256"),
     },
-    deps=("noisy_totals", "noisy_series", "published_counts"),
+    deps=lambda city: (*DOORS, "published_counts", *(("smoothed_series",) if learns(city) else ())),
     kinds=("json", "markdown"),
-    given=("accounts", "paid_by"),
+    given=("accounts", "paid_by", "estimated"),
 )
-def privacy_statement(step: Step, accounts: Accounts, paid_by: frozenset[str]) -> Made:
+def privacy_statement(step: Step, accounts: Accounts, paid_by: frozenset[str], estimated: Estimated | None) -> Made:
     """What is promised of the published counts, and how it was paid: as data and as text.
 
-    The statement says what is promised to whom, every event with its scale, how it was paid, and the digests of the
-    files; nothing in it is computed from records. `make verify` checks that all of it and the ledger belong together.
+    The statement says what is promised to whom, every event with its scale, how it was paid, of which draws the counts
+    are an estimate, and the digests of the files; nothing in it is computed from records. `make verify` checks that all
+    of it and the ledger belong together.
     """
     _publish(step, chain_file(step, accounts, paid_by))
-    said = stated(step, accounts, paid_by)
+    said = stated(step, accounts, paid_by, estimated)
     _publish(step, statement_files(step, said))
     table = pl.DataFrame({"file": list(said["files"]), "sha256": list(said["files"].values())})
     return Made(table, facts={"statement": dg.MetadataValue.md(as_markdown(said))})
@@ -216,7 +264,7 @@ def statement_files(step: Step, said: Mapping[str, Any]) -> dict[Path, bytes]:
     return {data: json.dumps(said, indent=2).encode(), text: as_markdown(said).encode()}
 
 
-def stated(step: Step, accounts: Accounts, paid_by: frozenset[str]) -> dict[str, Any]:
+def stated(step: Step, accounts: Accounts, paid_by: frozenset[str], estimated: Estimated | None) -> dict[str, Any]:
     """What the statement says of counts and chain as they lie there."""
     city, file, end = step.settings.city, step.files.file("ledger", "json"), accounts.end_of(paid_by)
     facts = Facts(
@@ -229,6 +277,8 @@ def stated(step: Step, accounts: Accounts, paid_by: frozenset[str]) -> dict[str,
         ledger_file=file.name,
         budget=Budget.of(step.settings),
         files=digests([*(step.files.file(*name) for name in COUNT_FILES), file]),
+        estimated=estimated,
+        fell_back=estimated is not None and step.read("smoothed_series")["estimator"][0] == ALONE,
     )
     said = statement(facts)
     # Warnings compare with the population that settings state: those of a published week are what was stated then.

@@ -54,7 +54,7 @@ def visits_exceed_noise(step: Step) -> dg.AssetCheckResult:
     return open_answer(doubts, warn=True, visits=visits, explained_by_noise=noise, error_of_total=of_total)
 
 
-@check("density", "cells")
+@check("density", "cells", looks_back=("density",))
 def like_the_week_before(step: Step) -> dg.AssetCheckResult | None:
     """Neither the city's visits nor their places changed by more than a quarter since the last released week.
 
