@@ -3,7 +3,18 @@
 import dagster as dg
 
 from density_assets.city import City
-from density_assets.graph import confidential, doors, evaluation, jobs, past, public, register, release, signing
+from density_assets.graph import (
+    confidential,
+    doors,
+    estimating,
+    evaluation,
+    jobs,
+    past,
+    public,
+    register,
+    release,
+    signing,
+)
 from density_assets.graph.assets import blueprints
 from density_assets.graph.automation import following, sensors, weekly_schedule
 from density_assets.graph.catalogue import Catalogue
@@ -16,7 +27,7 @@ from density_assets.publication.pages.lineage import Node
 from density_assets.records.confinement import named_files, refuse_kept
 from density_assets.research.studies import STUDIES
 
-BLUEPRINTS = blueprints(public, confidential, doors, past, release, register, signing, evaluation)
+BLUEPRINTS = blueprints(public, confidential, doors, past, estimating, release, register, signing, evaluation)
 
 
 def build(city: City, *, by_force: bool = False) -> dg.Definitions:

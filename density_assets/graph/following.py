@@ -8,6 +8,7 @@ the release is bound to cells and towers, of which they were computed.
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,18 +17,19 @@ from density_assets import series
 from density_assets.city import City
 from density_assets.errors import BadInput
 from density_assets.estimation.rounding import round_by_largest_remainder
-from density_assets.graph import doors, past, public
+from density_assets.graph import doors, estimating, past, public
 from density_assets.graph import release as made
 from density_assets.graph.assets import blueprints
 from density_assets.graph.past import PAST, state_from, usual_week
 from density_assets.graph.step import Made, Step
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.estimates import Estimated
+from density_assets.publication.sum_errors import alike, summary_from
 from density_assets.schemes.drawn_tables import series_table, totals_table
 from density_assets.schemes.scheme import SERIES, TOTALS
 
 OPEN = {
-    plan.name: plan.shelf for plan in blueprints(public, doors, past, made)
+    plan.name: plan.shelf for plan in blueprints(public, doors, past, estimating, made)
 }  # every table between a draw and a file
 
 
@@ -65,16 +67,18 @@ def _other_tables(city: City, step: Step, accounts: Accounts, estimated: Estimat
     totals = totals_table(drawn[TOTALS], release.doors) if TOTALS in drawn else totals_table({}, {})
     tables = {"noisy_totals": totals, "noisy_series": series_table(drawn[SERIES])}
     if city.scheme.clustered:
-        tables["clusters"] = _table(made.clusters.function(step))
+        tables["clusters"] = _table(estimating.clusters.function(step))
     yield from (name for name, table in tables.items() if not read(name).equals(table))
     if estimated and read.made("usual_week") and not _alike(step, accounts, estimated):
         yield "usual_week"
     tables_drawn = tables["noisy_totals"], tables["noisy_series"]
     smoothed, ids = read("smoothed_series"), read("cells")["cell_id"]
-    again = _table(made.smoothed_series.function(step, *tables_drawn, accounts, estimated))
+    again = _table(estimating.smoothed_series.function(step, *tables_drawn, accounts, estimated))
     for name in ("visits", "standard_error"):  # sums of floats may differ in their last digits between processes
         if not np.allclose(series.matrix(smoothed, ids, name), series.matrix(again, ids, name), rtol=1e-6, atol=1e-6):
             yield f"smoothed_series ({name})"
+    if read.made("errors_of_sums") and _other_sums(step, *tables_drawn, smoothed, accounts, estimated):
+        yield "errors_of_sums"
     counts, density = round_by_largest_remainder(series.matrix(smoothed, ids, "visits")), read("density")
     errors = np.round(series.matrix(smoothed, ids, "standard_error"), 3)
     if not np.array_equal(counts, series.matrix(density, ids, "count")):
@@ -92,6 +96,18 @@ def _alike(step: Step, accounts: Accounts, estimated: Estimated) -> bool:
         return True
     known, expected = state_from(stored).arrays(), state_from(again).arrays()
     return all(np.allclose(known[part], expected[part], rtol=1e-6, atol=1e-6) for part in expected)
+
+
+def _other_sums(step: Step, *made_of: Any) -> bool:
+    """Whether errors of sums are not those of the estimate: other patterns, or other errors but for their last digits.
+
+    made_of: what the asset gets.
+    """
+    stored, again = step.read("errors_of_sums"), _table(estimating.errors_of_sums.function(step, *made_of))
+    if not stored.drop("value").equals(again.drop("value")):
+        return True
+    ids = step.read("cells")["cell_id"]
+    return not (again.is_empty() or alike(summary_from(stored, ids), summary_from(again, ids)))
 
 
 def _table(made_again: Made) -> pl.DataFrame:

@@ -14,6 +14,7 @@ import polars as pl
 
 from density_assets.graph.assets import asset
 from density_assets.graph.columns import CALENDAR, SETTINGS, column
+from density_assets.graph.estimating import of_sums
 from density_assets.graph.past import learns
 from density_assets.graph.step import Made, Step
 from density_assets.privacy.accounts import Accounts
@@ -221,7 +222,7 @@ def _release_record(release: Entry) -> dict[str, object]:
         *("cells", "antennas", "towers", "tower_cells", "overlaps", "cover_graph"),
         *("noisy_totals", "clusters", "noisy_series", "smoothed_series", "density"),
         *("published_counts", "privacy_statement", "density_report", "signed_release", "ledger", "audit_page"),
-        *(("usual_week",) if learns(city) else ()),
+        *(("usual_week", *of_sums(city)) if learns(city) else ()),
     ),
     weekly=False,
     op_tags={"dagster/priority": "-2"},

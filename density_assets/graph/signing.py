@@ -20,8 +20,10 @@ import polars as pl
 from density_assets.city import City
 from density_assets.graph.assets import asset
 from density_assets.graph.columns import SETTINGS, Columns, column
+from density_assets.graph.estimating import of_sums
 from density_assets.graph.following import refuse_what_does_not_follow
 from density_assets.graph.past import learns, state_digest
+from density_assets.graph.release import names_of_counts
 from density_assets.graph.step import Made, Step
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.acts import Act, needed
@@ -130,7 +132,7 @@ def _sign_register(city: City, step: Step, act: Act | None) -> None:
     _covering("published_counts.sha256", "privacy_statement.sha256", "density_report.bytes"),
     deps=lambda city: (
         *("published_counts", "privacy_statement", "density_report"),
-        *(("usual_week",) if learns(city) else ()),
+        *(("usual_week", *of_sums(city)) if learns(city) else ()),
     ),
     kinds=("json",),
     given=("accounts", "paid_by"),
@@ -144,7 +146,7 @@ def signed_release(step: Step, accounts: Accounts, paid_by: frozenset[str]) -> M
     release, seal = step.release, Seal.at(accounts, accounts.end_of(paid_by))
     _write_tools(step.folder, seal)
     draws = (draw_file(release.key(door)) for door in release.doors)
-    manifest = release_manifest(step.files, release.which, draws, seal)
+    manifest = release_manifest(step.files, release.which, names_of_counts(step), draws, seal)
     return _covered(_aside(step.files.file("manifest", "json")), manifest, seal)
 
 

@@ -69,9 +69,11 @@ def _relative(summary: Summary) -> Kind:
 
 
 def _long(kind: str, patterns: Matrix, **along: pl.Series) -> pl.DataFrame:
-    """One row per number that is not zero."""
+    """One row per number that is not zero. A pattern may be negated; its largest number is positive here."""
     ((name, labels),) = along.items()
-    found = csr_array(patterns.T).tocoo()
+    signed = csr_array(patterns)
+    largest, smallest = signed.max(axis=0).toarray(), signed.min(axis=0).toarray()
+    found = csr_array((signed * np.where(largest >= -smallest, 1.0, -1.0)).T).tocoo()
     pattern, row = found.coords
     rows = {"kind": [kind] * len(row), "pattern": pattern, name: labels[row], "value": _short(found.data)}
     empty = {other: [None] * len(row) for other in ("cell_id", "hour") if other != name}

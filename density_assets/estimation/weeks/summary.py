@@ -89,11 +89,10 @@ def summarise(errors: Scaled, to_cells: Matrix, leading: tuple[int, ...] = LEADI
     every = np.ones(errors.series.shape[1], bool)
     found = (*_kinds(errors.errors, areas, every, leading), _of_sizes(errors, to_cells, size))
     kinds = tuple(kind for kind in found if kind.cells.count_nonzero() and kind.hours.any())
-    if errors.scale == 0:
-        return Summary(kinds, np.zeros((len(every), 1)))
     relative = weights_bias(len(every)) + _factors(errors.errors, every, errors.series.sum(axis=0))
-    of_total = (errors.scale_error / errors.scale) ** 2
-    return Summary(kinds, _root((size / errors.scale) ** 2 * relative + of_total))
+    if errors.scale > 0:  # else nothing is published that an error could be relative to
+        relative = (size / errors.scale) ** 2 * relative + (errors.scale_error / errors.scale) ** 2
+    return Summary(kinds, _root(relative))
 
 
 def _kinds(errors: Errors, areas: Matrix, when: Mask, leading: tuple[int, ...]) -> Iterator[Kind]:

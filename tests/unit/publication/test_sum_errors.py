@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from documented import documented
 from scipy.sparse import csr_array
 
 from density_assets.estimation.weeks.summary import Kind, Summary
 from density_assets.publication.sum_errors import SCHEMA, alike, errors_table, summary_from
 
-PAGE = Path(__file__).parents[3] / "docs/errors-of-sums.md"
 CELLS, HOURS = 6, 168
 IDS = pl.Series("cell_id", [f"cell {number}" for number in range(CELLS)])
 
@@ -70,6 +70,12 @@ def test_a_cell_and_hour_by_itself_has_its_published_error_where_patterns_leave_
     assert (alone[~room] >= error[~room]).all()
 
 
+def test_the_table_does_not_depend_on_signs(summary):
+    """Which of a pattern and its negative is found depends on the machine."""
+    other = tuple(replace(kind, cells=-kind.cells, hours=-kind.hours) for kind in summary.kinds)
+    assert errors_table(summary, IDS).equals(errors_table(Summary(other, -summary.city), IDS))
+
+
 def turned(kind: Kind) -> Kind:
     """The same errors by other patterns."""
     turn = np.linalg.qr(np.random.default_rng(8).normal(size=2 * (kind.cells.shape[1],)))[0]
@@ -108,7 +114,7 @@ def files(summary, density, tmp_path, monkeypatch) -> pl.DataFrame:
 
 def test_the_documented_python_works(files, summary, density):
     words: dict = {}
-    for block in documented("python"):
+    for block in documented("errors-of-sums.md", "python"):
         exec(block, words)
     tuesday = (np.arange(HOURS) // 24 == 1).astype(float)
     three = np.array([1.0, 1, 1, 0, 0, 0])
@@ -128,7 +134,7 @@ def test_the_documented_python_works(files, summary, density):
 def test_the_documented_r_works(files, summary, density, tmp_path):
     density.write_csv("density.csv")
     files.write_csv("errors.csv")
-    (script,) = documented("r")
+    (script,) = documented("errors-of-sums.md", "r")
     parquet = r'nanoparquet::read_parquet\("(density|errors)[^"]*"\)'
     script = re.sub(parquet, r'read.csv("\1.csv", na.strings = "")', script)
     script += """
@@ -142,7 +148,3 @@ cat(standard_error(c("cell 5" = 1), as.numeric(0:167 == 100), density, errors), 
     difference = exact(summary, density, np.array([-0.5, 0, 0, 0, 1, 0]), tuesday)
     one = exact(summary, density, np.eye(CELLS)[5], np.eye(HOURS)[100])
     assert [float(number) for number in said] == pytest.approx([difference.item(), one.item()], rel=1e-3)
-
-
-def documented(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
