@@ -279,6 +279,10 @@ class City:
         cells, towers = (self.store.read_public(table) for table in ("cells", "towers"))
         return geography_hash(cells_from(cells), towers_from(towers))
 
+    def towers(self) -> int | None:
+        """How many public towers there are; none before they are made."""
+        return len(self.store.read_public("towers")) if all(self.store.written("towers")) else None
+
     def _release(self, week: str) -> Release:
         settings, scheme = self.settings, self.scheme
         simulated = {"users", "seed"} if self.synthetic else set()
