@@ -20,12 +20,19 @@ from density_assets.graph.zones import GROUPS
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.estimates import ALONE, WITH_EARLIER_WEEKS, Estimated
 from density_assets.privacy.zones import Zone
-from density_assets.publication.sum_errors import SCHEMA, errors_table
+from density_assets.publication.sum_errors import MEANING, SCHEMA, errors_table
 from density_assets.schemes import learning_scheme, scheme_of
 from density_assets.schemes.drawn_tables import series_from, totals_from
 from density_assets.schemes.learning import estimate_after, sums_after
 from density_assets.schemes.scheme import TOTALS, Estimate
 
+ORIGINS_OF_SUMS = {
+    "kind": (SETTINGS,),
+    "pattern": (SETTINGS,),
+    "cell_id": ("cells.cell_id",),
+    "hour": ("noisy_series.hour",),
+    "value": (SETTINGS, *DRAWN, "usual_week.values", "overlaps.share"),
+}
 IDS = {"towers": "towers.tower_id", "cells": "cells.cell_id", "cover": "cover_graph.id"}  # of places, by kind
 
 
@@ -142,13 +149,7 @@ def _with_earlier_weeks(
 
 @asset(
     Zone.RELEASE,
-    {
-        "kind": column("errors that are independent of those of other kinds", SETTINGS),
-        "pattern": column("number of the pattern in its kind, over cells or over hours", SETTINGS),
-        "cell_id": column("the cell, in a pattern over cells", "cells.cell_id"),
-        "hour": column("the hour of the week, in a pattern over hours", "noisy_series.hour"),
-        "value": column("the number of the pattern there", SETTINGS, *DRAWN, "usual_week.values", "overlaps.share"),
-    },
+    {name: column(meaning, *ORIGINS_OF_SUMS[name]) for name, meaning in MEANING.items()},
     deps=_smoothed_deps,
     looks_back=PAST,
     given=("accounts", "estimated"),

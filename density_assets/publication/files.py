@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from density_assets.calendar import HOURS, WeekClock
 from density_assets.geography.cells_and_towers import Cells
+from density_assets.publication.sum_errors import MEANING
 
 AUDIT_PAGE = "audit.html"  # beside the pages of releases
 MEASUREMENTS = "measurements"  # folder of stored draws, which are published too
@@ -31,9 +32,9 @@ DICTIONARY = """# Data dictionary: {city}, week of {week}
 
 Counts are non-negative integers. In each hour they were rounded together, by largest remainder, so that the city's
 total is kept. The noise that protects people is part of every count: see the privacy statement.
-{sums}
+
 {clock}
-"""
+{sums}"""
 OF_SUMS = """
 ## Errors of sums
 
@@ -42,11 +43,7 @@ Standard errors of cells and hours must not be added, nor their squares: neighbo
 
 | column | meaning |
 |---|---|
-| `kind` | errors that are independent of those of other kinds |
-| `pattern` | number of the pattern in its kind; those over cells and those over hours are counted apart |
-| `cell_id` | the cell, in a pattern over cells; else empty |
-| `hour` | the hour of the week, in a pattern over hours; else empty |
-| `value` | the pattern's number there; cells and hours that are not listed have zero |
+{columns}
 
 For weights a of cells and b of hours the square of the standard error of the sum of a·b·`count` is
 
@@ -136,7 +133,8 @@ def clock_note(clock: WeekClock) -> str:
 
 def dictionary(city: str, timezone: str, clock: WeekClock, errors_of_sums: str | None = None) -> str:
     """The data dictionary. errors_of_sums: the name of their file, if there is one."""
-    sums = OF_SUMS.format(file=errors_of_sums) if errors_of_sums else ""
+    columns = "\n".join(f"| `{name}` | {meaning} |" for name, meaning in MEANING.items())
+    sums = OF_SUMS.format(file=errors_of_sums, columns=columns) if errors_of_sums else ""
     return DICTIONARY.format(city=city, week=clock.week, timezone=timezone, clock=clock_note(clock), sums=sums)
 
 

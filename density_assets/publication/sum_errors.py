@@ -19,6 +19,16 @@ CITY = "city"  # the kind whose patterns are relative to the city's visits
 DIGITS = 4  # that are kept of each number
 ALIKE = 0.01  # of a variance: rounding moves it by less
 SUMS = 20  # by which patterns are compared
+MEANING = {
+    "kind": (
+        "which errors: `places …` and `towers …` of noise, `rhythm …` of the city's hours, `sizes …` of towers, "
+        "`stretch …` of an event or outage, `city` of all cells in proportion to their counts"
+    ),
+    "pattern": "number of the pattern within its kind; those over cells and those over hours are counted apart",
+    "cell_id": "the cell, in a pattern over cells; else empty",
+    "hour": "the hour of the week, in a pattern over hours; else empty",
+    "value": "the number of the pattern there; cells and hours that are not listed have zero",
+}
 SCHEMA = pl.Schema(
     {"kind": pl.String, "pattern": pl.Int32, "cell_id": pl.String, "hour": pl.Int32, "value": pl.Float32}
 )

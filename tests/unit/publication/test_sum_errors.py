@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from documented import documented
+from documented import DOCS, documented
 from scipy.sparse import csr_array
 
 from density_assets.estimation.weeks.summary import Kind, Summary
-from density_assets.publication.sum_errors import SCHEMA, alike, errors_table, summary_from
+from density_assets.publication.sum_errors import MEANING, SCHEMA, alike, errors_table, summary_from
 
 CELLS, HOURS = 6, 168
 IDS = pl.Series("cell_id", [f"cell {number}" for number in range(CELLS)])
@@ -128,6 +128,13 @@ def test_the_documented_python_works(files, summary, density):
     less = pandas.Series([1.0, -0.5], index=["cell 4", "cell 0"])  # not in the order of the file
     difference = exact(summary, density, np.array([-0.5, 0, 0, 0, 1, 0]), tuesday)
     assert words["standard_error"](less, tuesday, *tables) == pytest.approx(difference.item(), rel=1e-3)
+
+
+def test_the_documentation_describes_the_columns_as_the_dictionary_does():
+    page = (DOCS / "errors-of-sums.md").read_text(encoding="utf-8")
+    assert list(MEANING) == SCHEMA.names()
+    for name, meaning in MEANING.items():
+        assert f"| `{name}` | {meaning} |" in page
 
 
 @pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
