@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from density_assets.estimation.blocks import BlockDiagonal
 from density_assets.estimation.tower_ratio import REACH
 from density_assets.estimation.weeks.stretches import Stretch
 
@@ -40,7 +41,7 @@ class Separable:
     rows, columns: the matrix is in these units, tower by tower and hour by hour.
     """
 
-    towers: Floats
+    towers: BlockDiagonal
     hours: Floats
     spread: Floats
     common: Floats | None = None

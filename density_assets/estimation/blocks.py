@@ -1,0 +1,79 @@
+"""Towers cut into blocks of neighbours, and matrices over towers that know nothing across blocks.
+
+Dense matrices of towers by towers take memory with the square and time with the cube of their number. Towers far apart
+hardly speak of each other, so a large city is cut into compact blocks that are independent of each other, and time and
+memory grow with the number of blocks. A city of one block is as it would be without.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+Floats = NDArray[np.float64]
+Positions = NDArray[np.int64]
+Areas = Floats | csr_array[np.float64, tuple[int, int]]
+
+
+def neighbours(towers: Positions, xy: Floats, most: int) -> Iterator[Positions]:
+    """The towers, halved across their longer side until no part has more than `most`."""
+    if not len(towers):
+        return
+    if len(towers) <= most:
+        yield towers
+        return
+    longer = int(np.argmax(np.ptp(xy[towers], axis=0)))
+    ordered = towers[np.argsort(xy[towers, longer], kind="stable")]
+    for half in np.array_split(ordered, 2):
+        yield from neighbours(half, xy, most)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A square matrix over some towers. towers: their positions, all of them if it is a slice."""
+
+    towers: Positions | slice
+    matrix: Floats
+
+
+@dataclass(frozen=True)
+class BlockDiagonal:
+    """A square matrix over all towers that is zero between blocks. It is used as a dense one: `T`, `**`, `@`."""
+
+    blocks: tuple[Block, ...]
+    __array_ufunc__: ClassVar[None] = None  # so that numpy leaves areas @ matrix to this class
+
+    @property
+    def T(self) -> "BlockDiagonal":  # noqa: N802  # as numpy calls it
+        """Transposed."""
+        return self.each(lambda block: block.matrix.T)
+
+    def __pow__(self, power: int) -> "BlockDiagonal":
+        """Every entry to a power."""
+        return self.each(lambda block: block.matrix**power)
+
+    def each(self, change: Callable[[Block], Floats]) -> "BlockDiagonal":
+        """The same blocks with other matrices."""
+        return BlockDiagonal(tuple(Block(block.towers, change(block)) for block in self.blocks))
+
+    def __matmul__(self, columns: Floats) -> Floats:
+        """The product with values of all towers, one column or several."""
+        product = np.empty(columns.shape)
+        for block in self.blocks:
+            product[block.towers] = block.matrix @ columns[block.towers]
+        return product
+
+    def __rmatmul__(self, areas: Areas) -> Floats:
+        """The product of rows over all towers with this matrix. Most areas lie in few blocks: others are left out."""
+        product, rows = np.zeros(areas.shape), cast(Any, areas)  # stubs know no columns of sparse arrays
+        for block in self.blocks:
+            part = rows[:, block.towers]
+            if len(self.blocks) == 1:
+                product[:] = part @ block.matrix
+                continue
+            there = np.flatnonzero(np.diff(part.indptr) if isinstance(part, csr_array) else part.any(axis=1))
+            product[np.ix_(there, np.asarray(block.towers))] = part[there] @ block.matrix
+        return product
