@@ -15,7 +15,10 @@ from scipy.sparse import csr_array
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]
-Areas = Floats | csr_array[np.float64, tuple[int, int]]
+Sparse = csr_array[np.float64, tuple[int, int]]
+Areas = Floats | Sparse
+
+AT_ONCE = 1_500  # rows over all towers that are dense at a time: 240 MB for 20,000 towers
 
 
 def neighbours(towers: Positions, xy: Floats, most: int) -> Iterator[Positions]:
@@ -29,6 +32,12 @@ def neighbours(towers: Positions, xy: Floats, most: int) -> Iterator[Positions]:
     ordered = towers[np.argsort(xy[towers, longer], kind="stable")]
     for half in np.array_split(ordered, 2):
         yield from neighbours(half, xy, most)
+
+
+def some_rows(areas: Sparse) -> Iterator[Floats]:
+    """Rows over towers as dense matrices, some at a time: all of them together may be too large."""
+    for first in range(0, areas.shape[0], AT_ONCE):
+        yield np.asarray(areas[first : first + AT_ONCE].toarray())
 
 
 @dataclass(frozen=True)

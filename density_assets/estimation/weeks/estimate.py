@@ -15,13 +15,22 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import eye_array
 
 from density_assets.calendar import HOURS
-from density_assets.estimation.blocks import BlockDiagonal
-from density_assets.estimation.kronecker import BLOCK, Filtered, learn, modes, nearness, nothing, sizes
+from density_assets.estimation.blocks import Areas, BlockDiagonal
+from density_assets.estimation.kronecker import Filtered, learn, modes, nearness, nothing, sizes
 from density_assets.estimation.tower_ratio import Totals, TowerRatio, tower_ratio
-from density_assets.estimation.weeks.errors import Apart, Errors, OfFactors, OfStretches, Scaled, Separable, Together
+from density_assets.estimation.weeks.errors import (
+    Apart,
+    Errors,
+    OfFactors,
+    OfStretches,
+    Scaled,
+    Separable,
+    Together,
+    variance_of_sums,
+)
 from density_assets.estimation.weeks.factors import CLIP, hour_factors
 from density_assets.estimation.weeks.innovation import filter_innovation
 from density_assets.estimation.weeks.measured import Measured
@@ -43,10 +52,9 @@ class WeekEstimate:
     series: Floats
     errors: Errors
 
-    def variance_of_sums(self, areas: Floats | csr_array[np.float64, tuple[int, int]], hours: Floats) -> Floats:
+    def variance_of_sums(self, areas: Areas, hours: Floats) -> Floats:
         """Variance of areas @ series @ hours, for areas (k x towers) and hours (168 x p)."""
-        dense = areas.toarray() if isinstance(areas, csr_array) else areas
-        return self.errors.variance(dense, hours)
+        return variance_of_sums(self.errors, areas, hours)
 
 
 @dataclass(frozen=True)
@@ -64,14 +72,17 @@ class _Seen:
     evidence: Floats
 
 
-def estimate_week(state: State | None, measured: Measured, xy: Floats, most: int = BLOCK) -> tuple[WeekEstimate, State]:
+def estimate_week(
+    state: State | None, measured: Measured, xy: Floats, near: BlockDiagonal | None = None
+) -> tuple[WeekEstimate, State]:
     """The estimate of a week, and what the next week may know.
 
     state: what the weeks before have left; None before the first.
-    xy: positions of the towers, distinct. most: towers that are filtered together (`kronecker.nearness`).
+    xy: positions of the towers, distinct.
+    near: how alike they are, if it is not `nearness(xy)`: another cut into blocks.
     """
     _check(state, measured, xy)
-    near = nearness(xy, most)
+    near = nearness(xy) if near is None else near
     past = State.empty(*measured.series.shape) if state is None else state
     seen, past = _next(past, measured, near) if past.tells else _first(past, measured, near)
     past = _with_totals(past, measured, seen)
@@ -185,7 +196,8 @@ def _ratio(seen: _Seen, past: State, xy: Floats) -> TowerRatio:
     """By what the weights made each tower too small or too large, from the totals of all weeks."""
     if not past.towers_weight.all():
         return TowerRatio(np.ones(len(xy)), np.zeros(len(xy)))
-    of_week = np.sqrt(seen.errors.variance(np.eye(len(xy)), np.ones((seen.series.shape[1], 1)))[:, 0])
+    week = np.ones((seen.series.shape[1], 1))
+    of_week = np.sqrt(variance_of_sums(seen.errors, eye_array(len(xy), format="csr"), week)[:, 0])
     filtered = Totals(past.filtered / past.towers_weight, of_week / max(float(seen.series.sum()), 1.0))
     measured = Totals(past.measured / past.towers_weight, np.sqrt(past.towers_noise) / past.towers_weight)
     return tower_ratio(measured, filtered, xy)
