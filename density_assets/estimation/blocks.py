@@ -34,10 +34,10 @@ def neighbours(towers: Positions, xy: Floats, most: int) -> Iterator[Positions]:
         yield from neighbours(half, xy, most)
 
 
-def some_rows(areas: Sparse) -> Iterator[Floats]:
-    """Rows over towers as dense matrices, some at a time: all of them together may be too large."""
+def some_rows(areas: Sparse) -> Iterator[Sparse]:
+    """Rows over towers, some at a time: what is dense may be too large for all of them together."""
     for first in range(0, areas.shape[0], AT_ONCE):
-        yield np.asarray(areas[first : first + AT_ONCE].toarray())
+        yield areas[first : first + AT_ONCE]
 
 
 @dataclass(frozen=True)
@@ -76,13 +76,23 @@ class BlockDiagonal:
         return product
 
     def __rmatmul__(self, areas: Areas) -> Floats:
-        """The product of rows over all towers with this matrix. Most areas lie in few blocks: others are left out."""
-        product, rows = np.zeros(areas.shape), cast(Any, areas)  # stubs know no columns of sparse arrays
-        for block in self.blocks:
-            part = rows[:, block.towers]
-            if len(self.blocks) == 1:
-                product[:] = part @ block.matrix
-                continue
-            there = np.flatnonzero(np.diff(part.indptr) if isinstance(part, csr_array) else part.any(axis=1))
-            product[np.ix_(there, np.asarray(block.towers))] = part[there] @ block.matrix
+        """The product of rows over all towers with this matrix."""
+        if len(self.blocks) == 1:
+            return np.asarray(areas @ self.blocks[0].matrix)
+        product = np.zeros(areas.shape)
+        for rows, towers, part in self.parts(areas):
+            product[np.ix_(np.asarray(rows), np.asarray(towers))] = part
         return product
+
+    def parts(self, areas: Areas) -> Iterator[tuple[Positions | slice, Positions | slice, Floats]]:
+        """The same block by block: which rows, which columns, and what is there. Elsewhere it is zero.
+
+        Most areas lie in few blocks, so this is much less than the whole product.
+        """
+        of_towers = cast(Any, areas)  # stubs know no columns of sparse arrays
+        for block in self.blocks:
+            part: Any = of_towers[:, block.towers]
+            rows: Positions | slice = slice(None)
+            if len(self.blocks) > 1:
+                rows = np.flatnonzero(np.diff(part.indptr) if isinstance(part, csr_array) else part.any(axis=1))
+            yield rows, block.towers, np.asarray(part[rows] @ block.matrix)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from density_assets.estimation.blocks import BlockDiagonal
+from density_assets.estimation.blocks import BlockDiagonal, some_rows
 from density_assets.estimation.kronecker import learn, modes, nearness, nothing, sizes
 
 Floats = NDArray[np.float64]
@@ -68,7 +68,11 @@ class Posterior:
         It covers noise and what smoothing blurs, as far as the model holds. It is approximate: covariances are taken
         as known once learned (95 % intervals held 90 to 95 % of the time). It knows nothing of the bias of weights.
         """
-        along_towers = self.towers if mapping is None else np.asarray(mapping @ self.towers)
+        if mapping is None:
+            return self._error(self.towers)
+        return np.vstack([self._error(np.asarray(rows @ self.towers)) for rows in some_rows(mapping)])
+
+    def _error(self, along_towers: BlockDiagonal | Floats) -> Floats:
         along_hours = along_towers**2 @ self.variance + (along_towers @ self.common) ** 2
         return np.asarray(np.sqrt(along_hours @ (self.hours**2).T))
 

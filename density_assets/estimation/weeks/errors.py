@@ -36,7 +36,7 @@ def variance_of_sums(errors: Errors, areas: Areas, hours: Floats) -> Floats:
     """Of areas @ X @ hours; where areas are sparse, some at a time."""
     if not isinstance(areas, csr_array):
         return errors.variance(areas, hours)
-    return np.vstack([errors.variance(rows, hours) for rows in some_rows(areas)])
+    return np.vstack([errors.variance(rows.toarray(), hours) for rows in some_rows(areas)])
 
 
 @dataclass(frozen=True)
@@ -58,12 +58,13 @@ class Separable:
 
     def variance(self, areas: Floats, hours: Floats) -> Floats:
         """As the formula above."""
-        along = (areas * self.rows) @ self.towers
         of_hours = (self.hours.T @ (hours.T * self.columns).T) ** 2
-        of_towers = along**2 @ self.spread
-        if self.common is not None:
-            of_towers = of_towers + (along @ self.common) ** 2
-        return np.asarray(of_towers @ of_hours)
+        own, shared = (np.zeros((len(areas), len(of_hours))) for _ in range(2))
+        for rows, towers, along in self.towers.parts(areas * self.rows):
+            own[rows] += along**2 @ self.spread[towers]
+            if self.common is not None:
+                shared[rows] += along @ self.common[towers]
+        return np.asarray((own + shared**2) @ of_hours)
 
 
 @dataclass(frozen=True)

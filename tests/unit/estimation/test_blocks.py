@@ -127,7 +127,7 @@ def test_sparse_areas_are_summed_some_at_a_time(monkeypatch):
     estimate, _ = estimate_week(None, measure(usual_week(), 0), XY, nearness(XY, **CUT))
     areas = csr_array(np.random.default_rng(3).random((7, TOWERS)) < 0.02, dtype=np.float64)
     monkeypatch.setattr(blocks, "AT_ONCE", 3)
-    assert [len(rows) for rows in some_rows(areas)] == [3, 3, 1]
-    assert np.vstack(list(some_rows(areas))) == pytest.approx(areas.toarray())
+    assert [rows.shape for rows in some_rows(areas)] == [(3, TOWERS), (3, TOWERS), (1, TOWERS)]
+    assert np.vstack([rows.toarray() for rows in some_rows(areas)]) == pytest.approx(areas.toarray())
     by_parts = variance_of_sums(estimate.errors, areas, np.eye(HOURS))
     assert by_parts == pytest.approx(estimate.variance_of_sums(areas.toarray(), np.eye(HOURS)))
