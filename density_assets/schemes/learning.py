@@ -5,8 +5,6 @@ reason to publish nothing: the week is then estimated alone, as its scheme does 
 estimate says so.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from density_assets.estimation.weeks.estimate import WeekEstimate, estimate_week
@@ -15,8 +13,6 @@ from density_assets.estimation.weeks.state import State
 from density_assets.estimation.weeks.summary import Summary, summarise
 from density_assets.geography.places import Matrix
 from density_assets.schemes.scheme import Estimate, Floats
-
-AT_ONCE = 1_000  # cells whose errors are computed together: areas are dense there
 
 
 def estimate_after(past: State | None, measured: Measured, to_cells: Matrix, xy: Floats) -> Estimate | None:
@@ -29,7 +25,7 @@ def estimate_after(past: State | None, measured: Measured, to_cells: Matrix, xy:
     if made is None:
         return None
     with np.errstate(all="ignore"):
-        errors = np.sqrt(np.vstack(list(_variances(made[0], to_cells))))
+        errors = np.sqrt(made[0].variance_of_sums(to_cells, np.eye(made[0].series.shape[1])))
     return Estimate(made[0].series, errors) if np.isfinite(errors).all() else None
 
 
@@ -60,10 +56,3 @@ def _estimated(past: State | None, measured: Measured, xy: Floats) -> tuple[Week
         return None
     finite = np.isfinite(estimate.series).all() and all(np.isfinite(part).all() for part in state.arrays().values())
     return (estimate, state) if finite else None
-
-
-def _variances(estimate: WeekEstimate, to_cells: Matrix) -> Iterator[Floats]:
-    """Of every cell and hour, some cells at a time."""
-    cells, hours = to_cells.shape[0], np.eye(estimate.series.shape[1])
-    for first in range(0, cells, AT_ONCE):
-        yield estimate.variance_of_sums(to_cells[first : first + AT_ONCE].toarray(), hours)

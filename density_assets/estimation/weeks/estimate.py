@@ -15,12 +15,22 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import eye_array
 
 from density_assets.calendar import HOURS
+from density_assets.estimation.blocks import Areas, BlockDiagonal
 from density_assets.estimation.kronecker import Filtered, learn, modes, nearness, nothing, sizes
 from density_assets.estimation.tower_ratio import Totals, TowerRatio, tower_ratio
-from density_assets.estimation.weeks.errors import Apart, Errors, OfFactors, OfStretches, Scaled, Separable, Together
+from density_assets.estimation.weeks.errors import (
+    Apart,
+    Errors,
+    OfFactors,
+    OfStretches,
+    Scaled,
+    Separable,
+    Together,
+    variance_of_sums,
+)
 from density_assets.estimation.weeks.factors import CLIP, hour_factors
 from density_assets.estimation.weeks.innovation import filter_innovation
 from density_assets.estimation.weeks.measured import Measured
@@ -42,10 +52,9 @@ class WeekEstimate:
     series: Floats
     errors: Scaled
 
-    def variance_of_sums(self, areas: Floats | csr_array[np.float64, tuple[int, int]], hours: Floats) -> Floats:
+    def variance_of_sums(self, areas: Areas, hours: Floats) -> Floats:
         """Variance of areas @ series @ hours, for areas (k x towers) and hours (168 x p)."""
-        dense = areas.toarray() if isinstance(areas, csr_array) else areas
-        return self.errors.variance(dense, hours)
+        return variance_of_sums(self.errors, areas, hours)
 
 
 @dataclass(frozen=True)
@@ -63,14 +72,17 @@ class _Seen:
     evidence: Floats
 
 
-def estimate_week(state: State | None, measured: Measured, xy: Floats) -> tuple[WeekEstimate, State]:
+def estimate_week(
+    state: State | None, measured: Measured, xy: Floats, near: BlockDiagonal | None = None
+) -> tuple[WeekEstimate, State]:
     """The estimate of a week, and what the next week may know.
 
     state: what the weeks before have left; None before the first.
     xy: positions of the towers, distinct.
+    near: how alike they are, if it is not `nearness(xy)`: another cut into blocks.
     """
     _check(state, measured, xy)
-    near = nearness(xy)
+    near = nearness(xy) if near is None else near
     past = State.empty(*measured.series.shape) if state is None else state
     seen, past = _next(past, measured, near) if past.tells else _first(past, measured, near)
     past = _with_totals(past, measured, seen)
@@ -88,7 +100,7 @@ def _check(state: State | None, measured: Measured, xy: Floats) -> None:
         raise ValueError(f"the past must be of the same {shape[0]} towers, got {len(state.total)}")
 
 
-def _first(past: State, measured: Measured, near: Floats) -> tuple[_Seen, State]:
+def _first(past: State, measured: Measured, near: BlockDiagonal) -> tuple[_Seen, State]:
     """The single-week filter; stretches are kept from the past that follows."""
     filtered = _alone(measured, near)
     mean = np.maximum(filtered.mean, 0.0)
@@ -102,7 +114,7 @@ def _first(past: State, measured: Measured, near: Floats) -> tuple[_Seen, State]
     return seen, learned.faded(np.ones_like(mean)).with_week(week)
 
 
-def _next(past: State, measured: Measured, near: Floats) -> tuple[_Seen, State]:
+def _next(past: State, measured: Measured, near: BlockDiagonal) -> tuple[_Seen, State]:
     """A week after others: first as the past knows sizes and hours, then as this week lets us know them better."""
     pooled = past.pooled()
     first = _seen(past, measured, Profile.of(pooled, sizes(pooled.mean, pooled.sigma), past.hours, near), near)
@@ -115,7 +127,7 @@ def _next(past: State, measured: Measured, near: Floats) -> tuple[_Seen, State]:
     return seen, learned.faded(kept).with_week(replace(seen.week, use=use))
 
 
-def _seen(past: State, measured: Measured, profile: Profile, near: Floats) -> _Seen:
+def _seen(past: State, measured: Measured, profile: Profile, near: BlockDiagonal) -> _Seen:
     """The week, given the usual one."""
     noisy, sigma = measured.series, measured.sigma
     factors = hour_factors(noisy, sigma, profile)
@@ -140,10 +152,10 @@ def _apart(series: Floats, errors: Errors, towers: Mask, hours: Mask, alone: Fil
     return np.where(odd, np.maximum(alone.mean, 0.0), series), Apart(errors, _errors_alone(alone), towers, hours)
 
 
-def _alone(measured: Measured, near: Floats) -> Filtered:
+def _alone(measured: Measured, near: BlockDiagonal) -> Filtered:
     """The filter of a single week."""
     if measured.series.mean() <= 0:  # not even the city as a whole rises above the noise
-        return nothing(measured.series.shape, measured.sigma)
+        return nothing(measured.series.shape, measured.sigma, near)
     size = sizes(measured.series, measured.sigma)
     return learn(measured.series, measured.sigma, size, modes(size, near))
 
@@ -184,7 +196,8 @@ def _ratio(seen: _Seen, past: State, xy: Floats) -> TowerRatio:
     """By what the weights made each tower too small or too large, from the totals of all weeks."""
     if not past.towers_weight.all():
         return TowerRatio(np.ones(len(xy)), np.zeros(len(xy)))
-    of_week = np.sqrt(seen.errors.variance(np.eye(len(xy)), np.ones((seen.series.shape[1], 1)))[:, 0])
+    week = np.ones((seen.series.shape[1], 1))
+    of_week = np.sqrt(variance_of_sums(seen.errors, eye_array(len(xy), format="csr"), week)[:, 0])
     filtered = Totals(past.filtered / past.towers_weight, of_week / max(float(seen.series.sum()), 1.0))
     measured = Totals(past.measured / past.towers_weight, np.sqrt(past.towers_noise) / past.towers_weight)
     return tower_ratio(measured, filtered, xy)
