@@ -119,7 +119,7 @@ def _leading(errors: Separable, areas: Matrix, when: Mask, leading: tuple[int, .
     """The patterns of towers that matter most in groups, then every tower with the rest."""
     own, hours = csr_array(areas * errors.rows), errors.hours * np.reshape(errors.columns * when, (-1, 1))
     of_towers = errors.towers**2
-    power = (own.sum(axis=0)[None] ** 2 @ of_towers)[0] * (errors.spread @ (hours**2).sum(axis=0))
+    power = (of_towers.T @ np.asarray(own.sum(axis=0), np.float64) ** 2) * (errors.spread @ (hours**2).sum(axis=0))
     order, count = np.argsort(-power, kind="stable"), len(power)
     for group in np.split(order, leading)[:-1]:
         if len(group):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from density_assets.estimation.blocks import Block, BlockDiagonal
 from density_assets.estimation.weeks.errors import Apart, OfFactors, OfStretches, Scaled, Separable, Together
 from density_assets.estimation.weeks.estimate import estimate_week
 from density_assets.estimation.weeks.measured import Measured
@@ -36,7 +37,8 @@ def separable(common: bool = False) -> Separable:
     spread = np.outer(RANDOM.uniform(1.0, 9.0, TOWERS), RANDOM.uniform(0.1, 4.0, HOURS))
     shared = np.outer(RANDOM.uniform(0.0, 3.0, TOWERS), RANDOM.uniform(0.0, 1.0, HOURS)) if common else None
     rows, columns = RANDOM.uniform(0.8, 1.2, TOWERS), RANDOM.uniform(0.8, 1.2, HOURS)
-    return Separable(basis(TOWERS), basis(HOURS), spread, shared, rows, columns)
+    towers = BlockDiagonal((Block(slice(None), basis(TOWERS)),))
+    return Separable(towers, basis(HOURS), spread, shared, rows, columns)
 
 
 def scaled(errors) -> Scaled:
