@@ -3,7 +3,8 @@
 Sizes default to a tenth of the case study, the case study, five times and ten times it; `--users 200000` measures
 one size only. Data is written to a temporary folder (about 4 GB at the largest size) and removed.
 `python -m bench weeks` measures instead what a week's released tables cost to store with 2 and with 52 weeks stored,
-`python -m bench ledger` what it costs to add up a ledger of 52 and of 520 weeks.
+`python -m bench ledger` what it costs to add up a ledger of 52 and of 520 weeks,
+`python -m bench towers` what the estimate of a week costs with 1,303, 6,000 and 20,000 towers.
 """
 
 import argparse
@@ -16,7 +17,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from bench import ledger, steps, weeks
+from bench import ledger, steps, towers, weeks
 from bench.measure import Cost, cost
 
 SIZES = (200_000, 1_992_846, 10_000_000, 19_928_460)
@@ -26,13 +27,15 @@ SCANS = 3
 def main() -> None:
     """Print one Markdown table per question."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", nargs="?", choices=("steps", "weeks", "ledger"), default="steps")
+    parser.add_argument("what", nargs="?", choices=("steps", "weeks", "ledger", "towers"), default="steps")
     parser.add_argument("--users", type=int, nargs="+", default=SIZES)
     asked = parser.parse_args()
     if asked.what == "weeks":
         weeks.compare()
     elif asked.what == "ledger":
         ledger.compare()
+    elif asked.what == "towers":
+        towers.compare()
     else:
         _steps(asked.users)
 

@@ -22,13 +22,15 @@ from density_assets.geography.tables import cells_from, towers_from
 from density_assets.privacy.acts import Act
 from density_assets.privacy.charges import population_name
 from density_assets.privacy.drawn import drawn_release, settings_as_drawn
+from density_assets.privacy.estimates import Estimated, estimated_as_stated, estimated_with_earlier_weeks
 from density_assets.privacy.noise import Noise, OpenDpNoise
 from density_assets.privacy.release import Release
 from density_assets.publication.files import Naming
+from density_assets.publication.keeping import PublishedStays
 from density_assets.publication.manifest import fingerprint
 from density_assets.publication.software import software
 from density_assets.publication.verification import read_statement
-from density_assets.schemes import scheme_of
+from density_assets.schemes import learning_scheme, scheme_of
 from density_assets.schemes.scheme import Plan, Scheme
 from density_assets.settings import Settings, load_settings
 from resources.anchors import Place, TimeStamps, anchor, heads, places, signed_head
@@ -209,6 +211,25 @@ class City:
         """The release of a week: what it was drawn for, or what today's settings and geography would draw."""
         return self._drawn(week) or self._asked(week)
 
+    def estimated(self, week: date) -> Estimated | None:
+        """What the estimate of a drawn week is made of; none if it is estimated alone, as all weeks once were.
+
+        A published week keeps what its statement says; the ledger knows whether it was another.
+        """
+        release, accounts = self.release(week), self.ledger.accounts()
+        if learning_scheme(release.scheme, release.version) is None:
+            return None
+        published = accounts.publications(release.which)
+        statement = self.files(week).file("privacy_statement", "json")
+        said = read_statement(statement) if published else {}
+        estimated = estimated_as_stated(said) if said else estimated_with_earlier_weeks(accounts, release)
+        if published and published[-1].body.get("estimate") != (estimated.key(release) if estimated else None):
+            raise PublishedStays(
+                f"the week of {week} must keep the estimate it is published with, but {statement.name} is lost or "
+                "names another: restore it from a backup of the release folder, or from a copy that was handed out"
+            )
+        return estimated
+
     def unused_settings(self, week: date) -> str:
         """Which of today's settings a drawn week does without, in words; empty if none."""
         drawn = self._drawn(week)
@@ -257,6 +278,10 @@ class City:
             return ""
         cells, towers = (self.store.read_public(table) for table in ("cells", "towers"))
         return geography_hash(cells_from(cells), towers_from(towers))
+
+    def towers(self) -> int | None:
+        """How many public towers there are; none before they are made."""
+        return len(self.store.read_public("towers")) if all(self.store.written("towers")) else None
 
     def _release(self, week: str) -> Release:
         settings, scheme = self.settings, self.scheme

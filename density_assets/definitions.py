@@ -3,7 +3,18 @@
 import dagster as dg
 
 from density_assets.city import City
-from density_assets.graph import confidential, doors, evaluation, jobs, public, register, release, signing
+from density_assets.graph import (
+    confidential,
+    doors,
+    estimating,
+    evaluation,
+    jobs,
+    past,
+    public,
+    register,
+    release,
+    signing,
+)
 from density_assets.graph.assets import blueprints
 from density_assets.graph.automation import following, sensors, weekly_schedule
 from density_assets.graph.catalogue import Catalogue
@@ -16,7 +27,7 @@ from density_assets.publication.pages.lineage import Node
 from density_assets.records.confinement import named_files, refuse_kept
 from density_assets.research.studies import STUDIES
 
-BLUEPRINTS = blueprints(public, confidential, doors, release, register, signing, evaluation)
+BLUEPRINTS = blueprints(public, confidential, doors, past, estimating, release, register, signing, evaluation)
 
 
 def build(city: City, *, by_force: bool = False) -> dg.Definitions:
@@ -45,7 +56,7 @@ def build(city: City, *, by_force: bool = False) -> dg.Definitions:
 def graph(city: City) -> tuple[list[dg.AssetsDefinition], Catalogue]:
     """Every asset, after a look at how data would flow between them, and what there is as plain values."""
     known = catalogue(city)
-    assets = [blueprint.build(city, known) for blueprint in BLUEPRINTS]
+    assets = [blueprint.build(city, known) for blueprint in BLUEPRINTS if blueprint.where(city)]
     assets += [study_asset(study, city) for study in STUDIES.values()]
     refuse_leaks(assets)
     return assets, known
@@ -54,7 +65,7 @@ def graph(city: City) -> tuple[list[dg.AssetsDefinition], Catalogue]:
 def catalogue(city: City) -> Catalogue:
     """What the graph of a city holds."""
     shelves = {blueprint.name: blueprint.shelf for blueprint in BLUEPRINTS}
-    nodes = [Node(plan.name, plan.zone, tuple(sorted(plan.inputs(city)))) for plan in BLUEPRINTS]
+    nodes = [Node(plan.name, plan.zone, tuple(sorted(plan.reads(city)))) for plan in BLUEPRINTS if plan.where(city)]
     invented = [study.asset_name for study in STUDIES.values() if study.invents_people]
     checks = [check.known(shelves, invented) for check in CHECKS]
     return Catalogue(shelves, invented, nodes, checks)

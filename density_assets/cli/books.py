@@ -42,7 +42,7 @@ def budget(
         print(warning)
     in_force, refusal = budget_to_show(recorded, city.settings)
     permitted = under_policy(accounts, in_force)
-    print(budget_report(planned, permitted, accounts.rows, chosen_week(week, city), weeks))
+    print(budget_report(planned, permitted, accounts.rows, chosen_week(week, city), weeks, city.towers()))
     if refusal:
         print(f"nothing can be released under these settings: {refusal}")
     elif recorded not in (None, in_force):

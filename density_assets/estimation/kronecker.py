@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
+from density_assets.estimation.blocks import Block, BlockDiagonal, Positions, neighbours
 from density_assets.estimation.rhythm import posterior_rhythm, rhythm_prior
 
 Floats = NDArray[np.float64]
@@ -30,6 +31,8 @@ LEVEL_TOWERS = 20  # for errors it counts as much as so many towers
 PRIOR_TOWERS = 100  # the public covariance of hours counts as much as so many towers
 ROUNDS = 30
 TINY = 1e-9  # of the largest eigenvalue: rounding may leave the smallest ones negative
+TOGETHER = 1_500  # towers at most whose deviations are filtered as one; a larger city is cut into blocks
+BLOCK = 750  # towers of a block at most: twice as many gain less than a thousandth and take four times as long
 SMALLEST = 0.05  # of the mean: sizes and hours below are raised to it where they scale a variance
 
 
@@ -37,7 +40,7 @@ SMALLEST = 0.05  # of the mean: sizes and hours below are raised to it where the
 class Modes:
     """Orthonormal directions over towers along which deviations are independent, and their variances."""
 
-    towers: Floats
+    towers: BlockDiagonal
     scale: Floats
 
 
@@ -55,7 +58,7 @@ class Filtered:
     """
 
     mean: Floats
-    towers: Floats
+    towers: BlockDiagonal
     hours: Floats
     scale: Floats
     values: Floats
@@ -77,11 +80,17 @@ class Filtered:
         return np.asarray(self.variance + more * (sigma**2 / (signal + sigma**2)) ** 2)
 
 
-def modes(size: Floats, near: Floats) -> Modes:
+def modes(size: Floats, near: BlockDiagonal) -> Modes:
     """The directions of deviations of towers of these sizes."""
-    spread = np.maximum(size, SMALLEST)
-    eigenvalues, basis = np.linalg.eigh(spread[:, None] * near * spread)
-    return Modes(basis, np.maximum(eigenvalues, TINY * eigenvalues[-1]))
+    spread, scale = np.maximum(size, SMALLEST), np.empty(len(size))
+
+    def basis(block: Block) -> Floats:
+        of_block = spread[block.towers]
+        eigenvalues, vectors = np.linalg.eigh(of_block[:, None] * block.matrix * of_block)
+        scale[block.towers] = np.maximum(eigenvalues, TINY * eigenvalues[-1])
+        return np.asarray(vectors)
+
+    return Modes(near.each(basis), scale)
 
 
 def learn(
@@ -126,9 +135,9 @@ def learn(
     )
 
 
-def nothing(shape: tuple[int, ...], sigma: float) -> Filtered:
+def nothing(shape: tuple[int, ...], sigma: float, near: BlockDiagonal) -> Filtered:
     """No signal, with errors as large as the noise."""
-    towers, hours = np.eye(shape[0]), np.eye(shape[1])
+    towers, hours = near.each(lambda block: np.eye(len(block.matrix))), np.eye(shape[1])
     none, noise = np.zeros(shape), np.full(shape, sigma**2)
     flat = np.full(shape[1], sigma**2)
     return Filtered(none, towers, hours, np.ones(shape[0]), flat, noise, none, np.diag(flat), np.diag(flat))
@@ -151,12 +160,22 @@ def wiener(
     return mean, (1 - noise) * (seen - mean), noise * signal, common, error
 
 
-def nearness(xy: Floats) -> Floats:
-    """Public correlation of towers' deviations: exponential in distance, plus what is a tower's own."""
+def nearness(xy: Floats, together: int = TOGETHER, block: int = BLOCK) -> BlockDiagonal:
+    """Public correlation of towers' deviations: exponential in distance, plus what is a tower's own.
+
+    together, block: a city of more towers than `together` is cut into blocks of at most `block`, between which
+    deviations are taken as independent.
+    """
     if len(xy) == 1:
-        return np.array([[1.0 + OWN]])
+        return BlockDiagonal((Block(slice(None), np.array([[1.0 + OWN]])),))
     spacing = float(np.median(np.asarray(cKDTree(xy).query(xy, k=2)[0])[:, 1]))
-    return np.asarray(np.exp(-cdist(xy, xy) / (REACH * spacing)) + OWN * np.eye(len(xy)))
+
+    def among(towers: Positions | slice) -> Block:
+        apart = cdist(xy[towers], xy[towers])
+        return Block(towers, np.asarray(np.exp(-apart / (REACH * spacing)) + OWN * np.eye(len(apart))))
+
+    parts = [slice(None)] if len(xy) <= together else neighbours(np.arange(len(xy)), xy, block)
+    return BlockDiagonal(tuple(among(towers) for towers in parts))
 
 
 def likeness(hours: int) -> Floats:

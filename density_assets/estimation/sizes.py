@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from density_assets.estimation.kronecker import SMALLEST, modes, nearness
+from density_assets.estimation.blocks import BlockDiagonal
+from density_assets.estimation.kronecker import SMALLEST, modes
 from density_assets.estimation.rhythm import smooth_rhythm
 from density_assets.estimation.tower_ratio import Totals
 
@@ -32,13 +33,13 @@ class Ground:
     near: correlation of their deviations. crowding: how close they stand, 0 on average with variance 1.
     """
 
-    near: Floats
+    near: BlockDiagonal
     crowding: Floats
 
     @classmethod
-    def at(cls, xy: Floats) -> "Ground":
-        """Of towers at distinct positions."""
-        return cls(nearness(xy), _crowding(xy))
+    def of(cls, xy: Floats, near: BlockDiagonal) -> "Ground":
+        """Of towers at distinct positions, with the correlation of `nearness`."""
+        return cls(near, _crowding(xy))
 
 
 def sizes(noisy: Floats, sigma: float, ground: Ground, totals: Totals | None = None) -> Floats:

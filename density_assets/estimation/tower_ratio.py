@@ -14,7 +14,6 @@ Tower i is multiplied by 1 + E[r_i + e_i | y]: both are wrong with it, whichever
 a small grid that make y most likely. All of it is post-processing of noisy numbers and public geography.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
@@ -23,8 +22,9 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.spatial.distance import cdist
 
+from density_assets.estimation.blocks import Positions, neighbours
+
 Floats = NDArray[np.float64]
-Positions = NDArray[np.int64]
 
 REACH = 1_000.0  # metres
 COMMON = 0.02
@@ -75,7 +75,7 @@ def tower_ratio(measured: Totals, filtered: Totals, xy: Floats) -> TowerRatio:
         return TowerRatio(np.ones(count), np.full(count, COMMON))
     true, seen = measured.shares, filtered.shares
     clear = np.flatnonzero(seen.visits > SIGNAL * seen.error)
-    blocks = [_Block.of(part, true, seen, xy) for part in _neighbours(clear, xy)]
+    blocks = [_Block.of(part, true, seen, xy) for part in neighbours(clear, xy, BLOCK)]
     own, shared = _likeliest(blocks)
     factor, error = np.ones(count), np.full(count, np.sqrt(own**2 + shared**2 + COMMON**2))
     for block in blocks:
@@ -132,16 +132,3 @@ def _likeliest(blocks: list[_Block]) -> tuple[float, float]:
         if likelihood > best + CLEARER:
             best, chosen = likelihood, (own, shared)
     return chosen
-
-
-def _neighbours(towers: Positions, xy: Floats) -> Iterator[Positions]:
-    """The towers, halved across their longer side until every part is small enough."""
-    if not len(towers):
-        return
-    if len(towers) <= BLOCK:
-        yield towers
-        return
-    longer = int(np.argmax(np.ptp(xy[towers], axis=0)))
-    ordered = towers[np.argsort(xy[towers, longer], kind="stable")]
-    for half in np.array_split(ordered, 2):
-        yield from _neighbours(half, xy)

@@ -29,7 +29,7 @@ from density_assets.graph.called_off import called_off_where_published_stays
 from density_assets.graph.catalogue import Catalogue
 from density_assets.graph.columns import Columns, lineage, schema
 from density_assets.graph.given import Asked, gather
-from density_assets.graph.partitions import weekly_partitions
+from density_assets.graph.partitions import LAST_WEEK, weekly_partitions
 from density_assets.graph.step import Made, Reader, Shelf, Step, step_for
 from density_assets.graph.withheld import unquoted_errors
 from density_assets.graph.zones import GROUPS, OWNERS, WRITER
@@ -67,6 +67,9 @@ class Blueprint:
     table: the name of its table.
     weekly: whether there is one table per week, or one for all.
     given: what the function gets besides step and tables, by its name in `given.py`.
+    looks_back: assets whose earlier weeks it reads, which may depend on the city's scheme. Of those that are no inputs
+        as well, the lineage shows the week before.
+    where: whether a city has it.
     after: done here once the function is done, with the city, for what a walled-off step cannot do.
     """
 
@@ -82,6 +85,8 @@ class Blueprint:
     group: str
     op_tags: Mapping[str, str]
     given: Names
+    looks_back: Callable[[City], Names]
+    where: Callable[[City], bool]
     after: Callable[[City, Step, Act | None], None] | None = None
 
     @property
@@ -96,8 +101,18 @@ class Blueprint:
         return tuple(p.name for p in parameters if p.annotation is pl.DataFrame)
 
     def inputs(self, city: City) -> Names:
-        """All assets it reads."""
+        """All assets of whose week it reads."""
         return tuple(dict.fromkeys((*self.arguments, *self.deps(city))))
+
+    def reads(self, city: City) -> Names:
+        """All assets it reads, of this week or of earlier ones."""
+        return tuple(dict.fromkeys((*self.inputs(city), *self.looks_back(city))))
+
+    def _edges(self, city: City) -> list[str | dg.AssetDep]:
+        """What it reads as Dagster knows it."""
+        inputs = self.inputs(city)
+        past = (name for name in self.looks_back(city) if name not in inputs)
+        return [*inputs, *(dg.AssetDep(name, partition_mapping=LAST_WEEK) for name in past)]
 
     def build(self, city: City, catalogue: Catalogue) -> dg.AssetsDefinition:
         """The asset of one city."""
@@ -121,7 +136,7 @@ class Blueprint:
             code_version=self.code_version,
             metadata={"zone": self.zone.value, "table": self.table},
             partitions_def=weekly_partitions(city) if self.weekly else None,
-            deps=list(self.inputs(city)),
+            deps=self._edges(city),
             op_tags=dict(self.op_tags),
             pool=WRITER,
         )(run)
@@ -130,7 +145,8 @@ class Blueprint:
         week = date.fromisoformat(context.partition_key) if self.weekly else None
         city = self._as_drawn(city, week, context) if week else city
         inputs = {name: catalogue.shelves[name] for name in self.inputs(city)}
-        step = step_for(self.name, self.zone, inputs, city, week, context)
+        past = {name: catalogue.shelves[name] for name in self.looks_back(city)}
+        step = step_for(self.name, self.zone, inputs, city, week, context, past)
         if self.weekly and self.zone is Zone.RELEASE:
             refuse_to_overwrite(step.files, step.release, city.geography())  # doors ask by themselves
         given = {name: step.read(name) for name in self.arguments}
@@ -217,6 +233,8 @@ def asset(
     group: str | None = None,
     op_tags: Mapping[str, str] | None = None,
     given: Names = (),
+    looks_back: Names | Callable[[City], Names] = (),
+    where: Callable[[City], bool] = lambda _: True,
     after: Callable[[City, Step, Act | None], None] | None = None,
 ) -> Callable[[Callable[..., Made]], Blueprint]:
     """Turn a function that returns `Made` into the blueprint of an asset; see there.
@@ -242,6 +260,8 @@ def asset(
             group=group or GROUPS[zone],
             op_tags=op_tags or {},
             given=given,
+            looks_back=looks_back if callable(looks_back) else lambda _: looks_back,
+            where=where,
             after=after,
         )
 

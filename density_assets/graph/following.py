@@ -8,6 +8,7 @@ the release is bound to cells and towers, of which they were computed.
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,14 +17,20 @@ from density_assets import series
 from density_assets.city import City
 from density_assets.errors import BadInput
 from density_assets.estimation.rounding import round_by_largest_remainder
-from density_assets.graph import doors, public
+from density_assets.graph import doors, estimating, past, public
 from density_assets.graph import release as made
 from density_assets.graph.assets import blueprints
+from density_assets.graph.past import PAST, state_from, usual_week
 from density_assets.graph.step import Made, Step
+from density_assets.privacy.accounts import Accounts
+from density_assets.privacy.estimates import Estimated
+from density_assets.publication.sum_errors import alike, summary_from
 from density_assets.schemes.drawn_tables import series_table, totals_table
 from density_assets.schemes.scheme import SERIES, TOTALS
 
-OPEN = {plan.name: plan.shelf for plan in blueprints(public, doors, made)}  # every table between a draw and a file
+OPEN = {
+    plan.name: plan.shelf for plan in blueprints(public, doors, past, estimating, made)
+}  # every table between a draw and a file
 
 
 def refuse_what_does_not_follow(city: City, step: Step) -> None:
@@ -38,41 +45,69 @@ def refuse_what_does_not_follow(city: City, step: Step) -> None:
 
 def _looking(step: Step) -> Step:
     """The step with a way to every open table of the week, which signing itself does not read."""
-    return replace(step, read=replace(step.read, inputs=OPEN))
+    return replace(step, read=replace(step.read, inputs=OPEN, past={name: OPEN[name] for name in PAST}))
 
 
 def _others(city: City, step: Step) -> Iterator[str]:
     """What is not as it would be made."""
-    yield from _other_tables(city, step)
+    accounts, estimated = city.ledger.accounts(), city.estimated(step.week)
+    yield from _other_tables(city, step, accounts, estimated)
     density, cells = step.read("density"), step.read("cells")
-    accounts = city.ledger.accounts()
     paid_by = frozenset(city.measurements.stored(step.release, door).charge for door in step.release.doors)
     expected = made.count_files(step, density, cells) | made.chain_file(step, accounts, paid_by)
     yield from (file.name for file, content in expected.items() if file.read_bytes() != content)
-    stated = made.statement_files(step, made.stated(step, accounts, paid_by))  # names digests of the above
+    stated = made.statement_files(step, made.stated(step, accounts, paid_by, estimated))  # names digests of the above
     expected = stated | made.page_file(step, density, cells, accounts, paid_by)
     yield from (file.name for file, content in expected.items() if file.read_bytes() != content)
 
 
-def _other_tables(city: City, step: Step) -> Iterator[str]:
+def _other_tables(city: City, step: Step, accounts: Accounts, estimated: Estimated | None) -> Iterator[str]:
     read, release = step.read, step.release
     drawn = {door: city.measurements.stored(release, door).values for door in release.doors}
     totals = totals_table(drawn[TOTALS], release.doors) if TOTALS in drawn else totals_table({}, {})
     tables = {"noisy_totals": totals, "noisy_series": series_table(drawn[SERIES])}
     if city.scheme.clustered:
-        tables["clusters"] = _table(made.clusters.function(step))
+        tables["clusters"] = _table(estimating.clusters.function(step))
     yield from (name for name, table in tables.items() if not read(name).equals(table))
+    if estimated and read.made("usual_week") and not _alike(step, accounts, estimated):
+        yield "usual_week"
+    tables_drawn = tables["noisy_totals"], tables["noisy_series"]
     smoothed, ids = read("smoothed_series"), read("cells")["cell_id"]
-    again = _table(made.smoothed_series.function(step, tables["noisy_totals"], tables["noisy_series"]))
+    again = _table(estimating.smoothed_series.function(step, *tables_drawn, accounts, estimated))
     for name in ("visits", "standard_error"):  # sums of floats may differ in their last digits between processes
         if not np.allclose(series.matrix(smoothed, ids, name), series.matrix(again, ids, name), rtol=1e-6, atol=1e-6):
             yield f"smoothed_series ({name})"
+    if read.made("errors_of_sums") and _other_sums(step, *tables_drawn, smoothed, accounts, estimated):
+        yield "errors_of_sums"
     counts, density = round_by_largest_remainder(series.matrix(smoothed, ids, "visits")), read("density")
     errors = np.round(series.matrix(smoothed, ids, "standard_error"), 3)
     if not np.array_equal(counts, series.matrix(density, ids, "count")):
         yield "density (count)"
     if not np.array_equal(errors, series.matrix(density, ids, "standard_error")):
         yield "density (standard_error)"
+
+
+def _alike(step: Step, accounts: Accounts, estimated: Estimated) -> bool:
+    """Whether the state after the week is what its draws give, but for the last digits of sums."""
+    stored, again = step.read("usual_week"), _table(usual_week.function(step, accounts, estimated))
+    if not stored.drop("values").equals(again.drop("values")):
+        return False
+    if stored.is_empty():
+        return True
+    known, expected = state_from(stored).arrays(), state_from(again).arrays()
+    return all(np.allclose(known[part], expected[part], rtol=1e-6, atol=1e-6) for part in expected)
+
+
+def _other_sums(step: Step, *made_of: Any) -> bool:
+    """Whether errors of sums are not those of the estimate: other patterns, or other errors but for their last digits.
+
+    made_of: what the asset gets.
+    """
+    stored, again = step.read("errors_of_sums"), _table(estimating.errors_of_sums.function(step, *made_of))
+    if not stored.drop("value").equals(again.drop("value")):
+        return True
+    ids = step.read("cells")["cell_id"]
+    return not (again.is_empty() or alike(summary_from(stored, ids), summary_from(again, ids)))
 
 
 def _table(made_again: Made) -> pl.DataFrame:

@@ -13,6 +13,7 @@ import dagster as dg
 
 from density_assets.city import City
 from density_assets.graph.catalogue import Catalogue, outcomes
+from density_assets.privacy.estimates import Estimated
 from density_assets.publication.attack_tests import ATTACK_TESTS
 from density_assets.publication.manifest import Seal
 
@@ -45,8 +46,15 @@ def _fingerprint(asked: Asked) -> str:
     return Seal.at(accounts, accounts.end_of(_paid_by(asked))).fingerprint
 
 
+def _estimated(asked: Asked) -> Estimated | None:
+    """What the estimate of the week is made of; none if it is estimated alone."""
+    assert asked.week is not None  # asked for by weekly assets
+    return asked.city.estimated(asked.week)
+
+
 GIVEN: dict[str, Callable[[Asked], Any]] = {
     "accounts": lambda asked: asked.city.ledger.accounts(),
+    "estimated": _estimated,
     "fingerprint": _fingerprint,
     "problem": lambda asked: asked.city.ledger.problem(asked.city.measurements.witnesses()),
     "paid_by": _paid_by,

@@ -1,8 +1,16 @@
 """The weeks of a city as Dagster's partitions."""
 
+import warnings
+
 import dagster as dg
 
 from density_assets.city import City
+
+# Dagster calls the parameter below beta and says so on every import.
+warnings.filterwarnings("ignore", category=dg.BetaWarning, message=".*allow_nonexistent_upstream_partitions.*")
+
+# The week before; there is none before the first.
+LAST_WEEK = dg.TimeWindowPartitionMapping(start_offset=-1, end_offset=-1, allow_nonexistent_upstream_partitions=True)
 
 
 def weekly_partitions(city: City) -> dg.WeeklyPartitionsDefinition:

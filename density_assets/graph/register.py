@@ -14,6 +14,8 @@ import polars as pl
 
 from density_assets.graph.assets import asset
 from density_assets.graph.columns import CALENDAR, SETTINGS, column
+from density_assets.graph.estimating import of_sums
+from density_assets.graph.past import learns
 from density_assets.graph.step import Made, Step
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.charges import Budget, Row, budget_to_show, population_name, weekly_costs
@@ -55,6 +57,8 @@ RELEASES: dict[str, type[pl.DataType]] = {
     "city": pl.String,
     "revision": pl.Int64,
     "scheme": pl.String,
+    "estimator": pl.Int64,
+    "earlier_weeks": pl.Int64,
     "epsilon": pl.Float64,
     "delta": pl.Float64,
     "drawn": pl.Boolean,
@@ -127,6 +131,8 @@ def _charge_record(row: Row, year_epsilon: float) -> dict[str, object]:
         "city": column("the city released", "ledger.city"),
         "revision": column("1, or what a person declared to permit a second draw", "ledger.revision"),
         "scheme": column("how noise was shaped; empty where no statement says", SETTINGS),
+        "estimator": column("version of the estimator; empty for a week estimated alone", SETTINGS),
+        "earlier_weeks": column("how many earlier weeks entered the estimate", "privacy_statement.sha256"),
         "epsilon": column("promise of the release", "ledger.epsilon"),
         "delta": column("promise of the release", "ledger.delta"),
         "drawn": column("whether noise was drawn", "ledger.drawn"),
@@ -212,10 +218,11 @@ def _release_record(release: Entry) -> dict[str, object]:
     Zone.RELEASE,
     {"file": column("file that was new to the database", SETTINGS), "bytes": column("its size", SETTINGS)},
     table=LISTED,
-    deps=(
+    deps=lambda city: (
         *("cells", "antennas", "towers", "tower_cells", "overlaps", "cover_graph"),
         *("noisy_totals", "clusters", "noisy_series", "smoothed_series", "density"),
         *("published_counts", "privacy_statement", "density_report", "signed_release", "ledger", "audit_page"),
+        *(("usual_week", *of_sums(city)) if learns(city) else ()),
     ),
     weekly=False,
     op_tags={"dagster/priority": "-2"},

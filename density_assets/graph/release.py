@@ -1,6 +1,6 @@
 """The release zone: everything here may be handed out. It reads public assets and what the doors drew.
 
-In order: noisy numbers become an estimate of each cell (`smoothed_series`), whole counts (`density`), files
+In order: noisy numbers become an estimate of each cell (`estimating.py`), whole counts (`density`), files
 (`published_counts`), what is promised of them (`privacy_statement`) and a page (`density_report`). The checks of
 `density` stand before its files. All of these run in a process that cannot open confidential files.
 """
@@ -18,18 +18,20 @@ from density_assets import series
 from density_assets.calendar import HOURS
 from density_assets.city import City
 from density_assets.estimation.rounding import round_by_largest_remainder
-from density_assets.geography.tables import GEOGRAPHY, cells_from, place_ids, places_from
+from density_assets.geography.tables import cells_from
 from density_assets.graph.assets import asset
-from density_assets.graph.columns import CALENDAR, SETTINGS, Columns, column
-from density_assets.graph.doors import IDENTITY, PLACES, cluster_labels
+from density_assets.graph.columns import CALENDAR, SETTINGS, column
+from density_assets.graph.estimating import known_sums, of_sums
+from density_assets.graph.past import learns
 from density_assets.graph.step import Made, Step
-from density_assets.graph.zones import GROUPS
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.charges import Budget
+from density_assets.privacy.estimates import ALONE, Estimated
 from density_assets.privacy.zones import Zone
 from density_assets.publication.files import (
     AUDIT_PAGE,
     COUNT_FILES,
+    ERRORS_OF_SUMS,
     clock_note,
     density_table,
     dictionary,
@@ -38,88 +40,18 @@ from density_assets.publication.files import (
 )
 from density_assets.publication.keeping import published_statement, refuse_other_files
 from density_assets.publication.manifest import Seal
+from density_assets.publication.pages.areas import Area, areas_by_day
 from density_assets.publication.pages.page import ReportData, report_html
 from density_assets.publication.pictures.maps import value_map
 from density_assets.publication.pictures.rhythm import week_rhythm
 from density_assets.publication.statement import Facts, as_markdown, statement
-from density_assets.schemes import scheme_of
-from density_assets.schemes.drawn_tables import series_from, totals_from
-from density_assets.schemes.scheme import TOTALS
+from density_assets.publication.sum_errors import summary_from
+from density_assets.schemes.scheme import SERIES, TOTALS
 from resources.tables.files import parquet_bytes, write_durably
 
-IDS = {"towers": "towers.tower_id", "cells": "cells.cell_id", "cover": "cover_graph.id"}  # of places, by kind
+DOORS = (TOTALS, SERIES)
 STATED = "privacy_statement.sha256"
 SAMPLE_CELLS = 5
-
-
-def _clusters_columns(city: City) -> Columns:
-    ids = (IDS[city.scheme.places],)
-    drawn = ("noisy_totals.value",) if city.scheme.clustered else ()
-    return {
-        "kind": column("`tower` or `cell`", *ids),
-        "id": column("identifier of the place, as text", *ids),
-        "cluster": column("number of its cluster, from 0", *ids, *drawn),
-    }
-
-
-def _clusters_deps(city: City) -> tuple[str, ...]:
-    """A scheme that does not cluster looks at the list of its places only."""
-    if not city.scheme.clustered:
-        return (*IDENTITY, PLACES[city.scheme.places])
-    return ("noisy_totals", *GEOGRAPHY[city.scheme.places])
-
-
-@asset(
-    Zone.RELEASE,
-    _clusters_columns,
-    deps=_clusters_deps,
-    group=GROUPS[Zone.MECHANISM],  # between the doors, so that the lineage page reads from left to right
-)
-def clusters(step: Step) -> Made:
-    """Places that share one noisy series, because alone they are too small to carry a shape of their own.
-
-    Found from noisy totals and public geometry only (Acs & Castelluccia 2014, Alg. 3). A scheme that does not cluster
-    leaves every place alone, and nothing reads this table.
-    """
-    scheme = scheme_of(step.release.scheme, step.release.version)
-    if scheme.clustered:
-        drawn = totals_from(step.read("noisy_totals"))
-        labels = scheme.clusters(step.release.doors, drawn, places_from(step.read, scheme.places))
-    else:
-        labels = cluster_labels(scheme, step.read)
-    table = place_ids(step.read, scheme.places).with_columns(cluster=pl.Series(labels))
-    return Made(table, facts={"clusters": int(labels.max()) + 1})
-
-
-def _smoothed_columns(city: City) -> Columns:
-    clustered = ("clusters.cluster",) if city.scheme.clustered else ()
-    totals = ("noisy_totals.value",) if city.scheme.reads(city.settings)[TOTALS] else ()
-    drawn = ("noisy_series.value", *totals)
-    return {
-        "cell_id": column("identifier of the cell", "cells.cell_id"),
-        "hour": column("hour of the week, 0 is Monday 00:00", "noisy_series.hour"),
-        "visits": column("estimated visits, not yet rounded", *drawn, *clustered, "overlaps.share"),
-        "standard_error": column(
-            "how far noise may have moved the estimate, to first order", SETTINGS, *drawn, *clustered, "overlaps.share"
-        ),
-    }
-
-
-def _smoothed_deps(city: City) -> tuple[str, ...]:
-    clustered = ("clusters",) if city.scheme.clustered else ()
-    return (*clustered, *GEOGRAPHY[city.scheme.places])
-
-
-@asset(Zone.RELEASE, _smoothed_columns, deps=_smoothed_deps)
-def smoothed_series(step: Step, noisy_totals: pl.DataFrame, noisy_series: pl.DataFrame) -> Made:
-    """What the noisy numbers say of each cell: denoised, non-negative, scaled to the noisy totals, mapped to cells."""
-    scheme = scheme_of(step.release.scheme, step.release.version)
-    places, labels = places_from(step.read, scheme.places), cluster_labels(scheme, step.read)
-    totals, drawn = totals_from(noisy_totals), series_from(noisy_series)
-    estimate = scheme.estimate(step.settings, step.release.doors, totals, labels, drawn, places)
-    visits = places.to_cells(scheme.places) @ estimate.series
-    ids = step.read("cells").select("cell_id")
-    return Made(series.table(ids, visits=visits, standard_error=estimate.cell_error))
 
 
 @asset(
@@ -149,16 +81,23 @@ def density(step: Step, smoothed_series: pl.DataFrame, cells: pl.DataFrame) -> M
     return Made(table, pictures, {"visits": int(counts.sum())})
 
 
+def _values_of_sums(city: City) -> tuple[str, ...]:
+    return tuple(f"{name}.value" for name in of_sums(city))
+
+
 @asset(
     Zone.RELEASE,
-    {
+    lambda city: {
         "file": column("file with the counts, or the dictionary that explains them", SETTINGS),
-        "sha256": column("its digest", "density.count", "density.standard_error", "cells.geometry"),
+        "sha256": column(
+            "its digest", "density.count", "density.standard_error", "cells.geometry", *_values_of_sums(city)
+        ),
     },
+    deps=of_sums,
     kinds=("csv", "parquet"),
 )
 def published_counts(step: Step, density: pl.DataFrame, cells: pl.DataFrame) -> Made:
-    """The counts as files: Parquet, CSV and GeoJSON, with a data dictionary."""
+    """The counts as files: Parquet, CSV and GeoJSON, with errors of sums where they are known and a data dictionary."""
     contents = count_files(step, density, cells)
     _publish(step, contents)
     by_file = digests(list(contents))
@@ -167,14 +106,22 @@ def published_counts(step: Step, density: pl.DataFrame, cells: pl.DataFrame) -> 
 
 def count_files(step: Step, density: pl.DataFrame, cells: pl.DataFrame) -> dict[Path, bytes]:
     """The files of the counts and what they hold."""
-    counts = density["count"].to_numpy().reshape(-1, HOURS)
+    counts, sums = density["count"].to_numpy().reshape(-1, HOURS), known_sums(step)
+    told_in = None if sums is None else step.files.file(*ERRORS_OF_SUMS).name
     contents = (
         parquet_bytes(density),
         density.write_csv().encode(),
         geojson(cells_from(cells), counts).encode(),
-        dictionary(step.settings.city.name, step.settings.city.timezone, step.clock).encode(),
+        dictionary(step.settings.city.name, step.settings.city.timezone, step.clock, told_in).encode(),
+        *(() if sums is None else (parquet_bytes(sums),)),
     )
-    return dict(zip((step.files.file(*name) for name in COUNT_FILES), contents, strict=True))
+    return dict(zip(names_of_counts(step), contents, strict=True))
+
+
+def names_of_counts(step: Step) -> list[Path]:
+    """Where the counts of a week lie, their errors of sums and what explains them."""
+    sums = () if known_sums(step) is None else (ERRORS_OF_SUMS,)
+    return [step.files.file(*name) for name in (*COUNT_FILES, *sums)]
 
 
 @asset(
@@ -183,18 +130,19 @@ def count_files(step: Step, density: pl.DataFrame, cells: pl.DataFrame) -> dict[
         "file": column("file of the release", "published_counts.file"),
         "sha256": column("its digest", "published_counts.sha256"),
     },
-    deps=("noisy_totals", "noisy_series", "published_counts"),
+    deps=lambda city: (*DOORS, "published_counts", *of_sums(city), *(("smoothed_series",) if learns(city) else ())),
     kinds=("json", "markdown"),
-    given=("accounts", "paid_by"),
+    given=("accounts", "paid_by", "estimated"),
 )
-def privacy_statement(step: Step, accounts: Accounts, paid_by: frozenset[str]) -> Made:
+def privacy_statement(step: Step, accounts: Accounts, paid_by: frozenset[str], estimated: Estimated | None) -> Made:
     """What is promised of the published counts, and how it was paid: as data and as text.
 
-    The statement says what is promised to whom, every event with its scale, how it was paid, and the digests of the
-    files; nothing in it is computed from records. `make verify` checks that all of it and the ledger belong together.
+    The statement says what is promised to whom, every event with its scale, how it was paid, of which draws the counts
+    are an estimate, and the digests of the files; nothing in it is computed from records. `make verify` checks that all
+    of it and the ledger belong together.
     """
     _publish(step, chain_file(step, accounts, paid_by))
-    said = stated(step, accounts, paid_by)
+    said = stated(step, accounts, paid_by, estimated)
     _publish(step, statement_files(step, said))
     table = pl.DataFrame({"file": list(said["files"]), "sha256": list(said["files"].values())})
     return Made(table, facts={"statement": dg.MetadataValue.md(as_markdown(said))})
@@ -216,7 +164,7 @@ def statement_files(step: Step, said: Mapping[str, Any]) -> dict[Path, bytes]:
     return {data: json.dumps(said, indent=2).encode(), text: as_markdown(said).encode()}
 
 
-def stated(step: Step, accounts: Accounts, paid_by: frozenset[str]) -> dict[str, Any]:
+def stated(step: Step, accounts: Accounts, paid_by: frozenset[str], estimated: Estimated | None) -> dict[str, Any]:
     """What the statement says of counts and chain as they lie there."""
     city, file, end = step.settings.city, step.files.file("ledger", "json"), accounts.end_of(paid_by)
     facts = Facts(
@@ -228,7 +176,9 @@ def stated(step: Step, accounts: Accounts, paid_by: frozenset[str]) -> dict[str,
         end=end,
         ledger_file=file.name,
         budget=Budget.of(step.settings),
-        files=digests([*(step.files.file(*name) for name in COUNT_FILES), file]),
+        files=digests([*names_of_counts(step), file]),
+        estimated=estimated,
+        fell_back=estimated is not None and step.read("smoothed_series")["estimator"][0] == ALONE,
     )
     said = statement(facts)
     # Warnings compare with the population that settings state: those of a published week are what was stated then.
@@ -238,11 +188,13 @@ def stated(step: Step, accounts: Accounts, paid_by: frozenset[str]) -> dict[str,
 
 @asset(
     Zone.RELEASE,
-    {
+    lambda city: {
         "file": column("the page", SETTINGS),
-        "bytes": column("its size", "density.count", "density.standard_error", "cells.geometry", STATED),
+        "bytes": column(
+            "its size", "density.count", "density.standard_error", "cells.geometry", STATED, *_values_of_sums(city)
+        ),
     },
-    deps=("privacy_statement",),
+    deps=lambda city: ("privacy_statement", *of_sums(city)),
     kinds=("html",),
     given=("accounts", "paid_by"),
 )
@@ -264,16 +216,22 @@ def page_file(
     step: Step, density: pl.DataFrame, cells: pl.DataFrame, accounts: Accounts, paid_by: frozenset[str]
 ) -> dict[Path, bytes]:
     """The page and what it holds."""
-    files, city = step.files, cells_from(cells)
+    files, city, sums = step.files, cells_from(cells), known_sums(step)
     downloads = {
         "Parquet": files.file("density", "parquet").name,
         "CSV": files.file("density", "csv").name,
         "GeoJSON": files.file("density", "geojson").name,
+        **({} if sums is None else {"Errors of sums": files.file(*ERRORS_OF_SUMS).name}),
         "Data dictionary": files.file("data_dictionary", "md").name,
         "Privacy statement": files.file("privacy_statement", "json").name,
         "What is signed": files.file("manifest", "json").name,
         "Audit of all releases": AUDIT_PAGE,
     }
+    counts, errors = (density[name].to_numpy().reshape(-1, HOURS) for name in ("count", "standard_error"))
+    areas: list[Area] = []
+    if sums is not None:
+        happens = ~np.isin(np.arange(HOURS), step.clock.missing)
+        areas = areas_by_day(summary_from(sums, cells["cell_id"]), counts, errors, city.centroids, happens)
     page = report_html(
         ReportData(
             city=step.settings.city.name,
@@ -281,13 +239,14 @@ def page_file(
             timezone=step.settings.city.timezone,
             cell_ids=city.ids.tolist(),
             polygons=city.polygons,
-            counts=density["count"].to_numpy().reshape(-1, HOURS),
-            standard_errors=density["standard_error"].to_numpy().reshape(-1, HOURS),
+            counts=counts,
+            standard_errors=errors,
             statement=files.file("privacy_statement", "md").read_text(encoding="utf-8"),
             downloads=downloads,
             notes=[clock_note(step.clock)],
             manifest=files.file("manifest", "json").name,
             fingerprint=Seal.at(accounts, accounts.end_of(paid_by)).fingerprint,
+            areas=areas,
         )
     )
     return {files.file("report", "html"): page.encode()}

@@ -20,7 +20,10 @@ import polars as pl
 from density_assets.city import City
 from density_assets.graph.assets import asset
 from density_assets.graph.columns import SETTINGS, Columns, column
+from density_assets.graph.estimating import of_sums
 from density_assets.graph.following import refuse_what_does_not_follow
+from density_assets.graph.past import learns, state_digest
+from density_assets.graph.release import names_of_counts
 from density_assets.graph.step import Made, Step
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.acts import Act, needed
@@ -83,6 +86,7 @@ def _sign_list(city: City, step: Step, act: Act | None, content: bytes) -> None:
                 "manifest": digest,
                 "key": said["key"]["fingerprint"],
                 "signature": signature.hex(),
+                **_estimate(city, step),
                 **({"replaces": signed[-1].body["manifest"]} if signed else {}),
             },
             asked,
@@ -90,6 +94,18 @@ def _sign_list(city: City, step: Step, act: Act | None, content: bytes) -> None:
     # Noted first, as draws are: a run that is killed here finds the signature in the ledger and writes that.
     write_durably(manifest, content)
     write_durably(manifest.with_suffix(".sig"), signature)
+
+
+def _estimate(city: City, step: Step) -> dict[str, str]:
+    """What the ledger notes of an estimate that knows earlier weeks: its key, and the state that the next may believe.
+
+    There is no table of a state where today's scheme knows none, and this week was drawn by another.
+    """
+    estimated = city.estimated(step.week)
+    if estimated is None:
+        return {}
+    state = {"state": state_digest(step.read("usual_week"))} if step.read.made("usual_week") else {}
+    return {"estimate": estimated.key(step.release), **state}
 
 
 def _aside(manifest: Path) -> Path:
@@ -114,7 +130,10 @@ def _sign_register(city: City, step: Step, act: Act | None) -> None:
 @asset(
     Zone.RELEASE,
     _covering("published_counts.sha256", "privacy_statement.sha256", "density_report.bytes"),
-    deps=("published_counts", "privacy_statement", "density_report"),
+    deps=lambda city: (
+        *("published_counts", "privacy_statement", "density_report"),
+        *(("usual_week", *of_sums(city)) if learns(city) else ()),
+    ),
     kinds=("json",),
     given=("accounts", "paid_by"),
     after=_sign_week,
@@ -127,7 +146,7 @@ def signed_release(step: Step, accounts: Accounts, paid_by: frozenset[str]) -> M
     release, seal = step.release, Seal.at(accounts, accounts.end_of(paid_by))
     _write_tools(step.folder, seal)
     draws = (draw_file(release.key(door)) for door in release.doors)
-    manifest = release_manifest(step.files, release.which, draws, seal)
+    manifest = release_manifest(step.files, release.which, names_of_counts(step), draws, seal)
     return _covered(_aside(step.files.file("manifest", "json")), manifest, seal)
 
 

@@ -6,7 +6,7 @@ what the lineage shows is what is read; and steps that may be handed out run in 
 files at all (`sealed.py`).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -20,11 +20,14 @@ from density_assets.city import City
 from density_assets.errors import BadInput
 from density_assets.graph.acting import AGAIN_TAG, act_of_run
 from density_assets.graph.jobs import REBUILD
+from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.acts import Act
+from density_assets.privacy.estimates import DrawUsed
 from density_assets.privacy.release import Release
 from density_assets.privacy.zones import Zone, ZoneLeak
 from density_assets.publication.files import Naming
 from density_assets.settings import Settings
+from resources.measurements import Values, used_draw
 from resources.tables.released import ReleasedTables
 from resources.tables.store import Store
 
@@ -43,12 +46,14 @@ class Reader:
     """Opens the tables that one asset declares.
 
     asset, zone: whose reader it is.
-    inputs: the shelves of the assets it declares.
+    inputs: the shelves of the assets it declares, of which it reads the week that is worked on.
     tables: what is opened; the released tables alone, or with the confidential ones.
     week, release: the week that is worked on, and what its release is today; none where there is no week, and before
         the geography is known.
+    past: the shelves of the assets whose earlier weeks it declares to look back at.
 
-    Guarantees: a table of an asset that is not declared, or of a zone that this one may not read, is never opened.
+    Guarantees: a table of an asset that is not declared, or of a zone that this one may not read, is never opened; nor
+    is an earlier week, unless looking back is declared.
     """
 
     asset: str
@@ -57,6 +62,7 @@ class Reader:
     tables: ReleasedTables
     week: date | None = None
     release: Release | None = None
+    past: Mapping[str, Shelf] = field(default_factory=dict)
 
     def __call__(self, asset: str) -> pl.DataFrame:
         """The table of an input, or its week of it."""
@@ -69,15 +75,27 @@ class Reader:
 
     def before(self, asset: str) -> pl.DataFrame | None:
         """The newest earlier week of a released input; none if there is none."""
-        shelf = self._shelf(asset)
-        if shelf.zone.secret:
-            raise ZoneLeak(f"{self.asset} may look back at released weeks only, got {asset}")
-        return self.tables.read_week_before(shelf.table, self.monday)
+        return self.tables.read_week_before(self._past_shelf(asset).table, self.monday)
+
+    def weeks_before(self, asset: str) -> Iterator[pl.DataFrame]:
+        """All earlier weeks of a released input, the newest first."""
+        return self.tables.read_weeks_before(self._past_shelf(asset).table, self.monday)
+
+    def draw(self, door: str, used: DrawUsed, accounts: Accounts) -> Values:
+        """What a door drew in an earlier week, or in this one, refused unless it is the draw that was paid for."""
+        self._past_shelf(door)
+        if date.fromisoformat(used.week) > self.monday:
+            raise ZoneLeak(f"{self.asset} may look back only, got {door} of the week of {used.week}")
+        return used_draw(self.tables.release, used, door, accounts)
 
     def exists(self, asset: str) -> bool:
         """Whether the week of a secret input is there."""
         table = self._shelf(asset).table
         return self._store().week_file(table, self.monday).exists()
+
+    def made(self, asset: str) -> bool:
+        """Whether the week of a released input is there."""
+        return self.tables.release_file(self._shelf(asset).table, self.monday).exists()
 
     def fingerprint(self, asset: str) -> str:
         """Keyed hash of the week of a secret input."""
@@ -110,6 +128,20 @@ class Reader:
         shelf = self.inputs[asset]
         if not self.zone.may_read(shelf.zone):
             raise ZoneLeak(f"{self.asset} ({self.zone}) may not read {asset} ({shelf.zone}): only a door may")
+        return shelf
+
+    def _past_shelf(self, asset: str) -> Shelf:
+        """The shelf of what it looks back at."""
+        if asset not in self.past:
+            self._shelf(asset)
+            declared = ", ".join(self.past) or "nothing"
+            raise ZoneLeak(
+                f"{self.asset} must declare what it looks back at: it reads earlier weeks of {asset}, and declares "
+                f"{declared}"
+            )
+        shelf = self.past[asset]
+        if shelf.zone.secret or not self.zone.may_read(shelf.zone):
+            raise ZoneLeak(f"{self.asset} may look back at released weeks only, got {asset}")
         return shelf
 
     def _store(self) -> Store:
@@ -194,12 +226,13 @@ def step_for(
     city: City,
     week: date | None,
     context: dg.AssetExecutionContext | dg.AssetCheckExecutionContext,
+    past: Mapping[str, Shelf],
 ) -> Step:
     """What an asset or check of a zone gets: the way to records only if it is not free of them."""
     drawn = zone in (Zone.MECHANISM, Zone.RELEASE) or any(shelf.weekly and shelf.zone.open for shelf in inputs.values())
     release = city.release(week) if week and drawn else None
     tables = ReleasedTables(city.store.folder) if zone.free else city.store
-    read = Reader(name, zone, inputs, tables, week, release)
+    read = Reader(name, zone, inputs, tables, week, release, past)
     say, warn = context.log.info, context.log.warning
     if zone.free:
         return Step(city.settings, read, say, warn, AGAIN_TAG in context.run.tags)

@@ -78,6 +78,7 @@ class Estimated:
     """What an estimate is made of.
 
     own: the draws of its own week. used: those of earlier weeks, oldest first.
+    alone: whether the estimator failed on it when it was published, so that it was estimated alone.
     """
 
     estimator: int
@@ -85,6 +86,7 @@ class Estimated:
     own: DrawUsed
     used: tuple[DrawUsed, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
+    alone: bool = False
 
     @property
     def digests(self) -> tuple[str, ...]:
@@ -138,7 +140,8 @@ def estimated_as_stated(said: Mapping[str, Any]) -> Estimated | None:
         own = DrawUsed.recorded({**which, "draws": {charge["door"]: _of_charge(charge) for charge in said["charges"]}})
         used = tuple(DrawUsed.recorded(record) for record in estimate["weeks"])
         left_out = tuple(LeftOut(week["week"], week["revision"], week["reason"]) for week in estimate["left_out"])
-        return Estimated(estimate["estimator"], estimate["vintage"], own, used, left_out)
+        alone = estimate["alone"] is not None
+        return Estimated(estimate["estimator"], estimate["vintage"], own, used, left_out, alone)
     except (KeyError, TypeError, AttributeError) as lacking:
         raise BadInput(
             "a statement must name the draws its estimate was made of, but that of the week of "

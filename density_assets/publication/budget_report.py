@@ -11,13 +11,17 @@ from density_assets.privacy.periods import WEEK, Period, Weeks, calendar_year, p
 from density_assets.privacy.planning import AHEAD, epsilon_that_fits, weeks_that_fit
 from density_assets.publication.spending import counted, counted_weeks, releases_of
 from density_assets.schemes import SCHEMES
+from density_assets.schemes.expected import expected_errors, noise_of
 from density_assets.settings import Settings
 
 
-def budget_report(settings: Settings, budget: Budget, rows: Sequence[Row], week: date, planned: int) -> str:
+def budget_report(
+    settings: Settings, budget: Budget, rows: Sequence[Row], week: date, planned: int, towers: int | None = None
+) -> str:
     """A population's budget: spent, left, the next release, and `planned` weeks in a row like it.
 
     week: its calendar year is shown; plans begin with it, or after the last week that was charged.
+    towers: of the public geography; without them no error is foretold.
     """
     population = population_name(settings)
     weeks = weekly_costs(rows, population)
@@ -30,7 +34,7 @@ def budget_report(settings: Settings, budget: Budget, rows: Sequence[Row], week:
         f"{budget.delta:g}",
         *_spent(weeks, len(releases), calendar_year(week), budget),
         f"to come, from the week of {following} on, one release a week at {promise}",
-        *_to_come(settings, weeks, following, planned, budget),
+        *_to_come(settings, weeks, following, planned, budget, towers),
     ]
     return "\n".join(lines)
 
@@ -44,13 +48,16 @@ def _spent(weeks: Weeks, releases: int, year: Period, budget: Budget) -> Iterato
     yield f"  all weeks together   {sum(weeks.values(), NOTHING).epsilon(budget.delta):.3f}"
 
 
-def _to_come(settings: Settings, weeks: Weeks, first: date, planned: int, budget: Budget) -> Iterator[str]:
+def _to_come(
+    settings: Settings, weeks: Weeks, first: date, planned: int, budget: Budget, towers: int | None
+) -> Iterator[str]:
     release = compose(release_events(settings))
     after = {**weeks, first: release}
     period = worst(periods_with(first), after, budget.delta)
     makes = period.cost(after).epsilon(budget.delta)
     verdict = "fits" if makes <= budget.epsilon else "would be refused"
     yield f"  the next one         {release.epsilon(budget.delta):.3f} alone, {makes:.3f} in the {period}: {verdict}"
+    yield from _foretold(settings, towers)
     fit = weeks_that_fit(weeks, release, first, budget.epsilon, budget.delta)
     yield f"  weeks that fit       {fit if fit < AHEAD else 'any number: what is spent expires as fast'}"
     each = epsilon_that_fits(
@@ -60,6 +67,17 @@ def _to_come(settings: Settings, weeks: Weeks, first: date, planned: int, budget
     )
     said = math.floor(1_000 * each) / 1_000  # rounded down, so that what is said fits
     yield f"  {planned} weeks in a row fit at " + (f"epsilon {said:.3f} each" if each else "no epsilon")
+    if said:
+        yield from _foretold(settings.with_epsilon(said), towers)
+
+
+def _foretold(settings: Settings, towers: int | None) -> Iterator[str]:
+    """By how much a cell and hour will be off, week by week."""
+    people = settings.city.population or (settings.city.simulated_users if settings.city.synthetic else None)
+    noise = noise_of(settings, towers, people) if towers and people else None
+    if noise is not None:
+        by_week = ", ".join(f"{error:.1%} in week {week}" for week, error in expected_errors(noise).items())
+        yield f"    off by about       {by_week}"
 
 
 def _of_budget(period: Period, weeks: Weeks, budget: Budget) -> str:

@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 
 from density_assets.calendar import HOURS, WeekClock
 from density_assets.geography.cells_and_towers import Cells
+from density_assets.publication.sum_errors import MEANING
 
 AUDIT_PAGE = "audit.html"  # beside the pages of releases
 MEASUREMENTS = "measurements"  # folder of stored draws, which are published too
+ERRORS_OF_SUMS = ("errors_of_sums", "parquet")  # of schemes that know them
 COUNT_FILES = (("density", "parquet"), ("density", "csv"), ("density", "geojson"), ("data_dictionary", "md"))
 DICTIONARY = """# Data dictionary: {city}, week of {week}
 
@@ -32,6 +34,24 @@ Counts are non-negative integers. In each hour they were rounded together, by la
 total is kept. The noise that protects people is part of every count: see the privacy statement.
 
 {clock}
+{sums}"""
+OF_SUMS = """
+## Errors of sums
+
+Standard errors of cells and hours must not be added, nor their squares: neighbours and hours err together. The file
+`{file}` tells the error of any sum. Its rows are patterns of errors:
+
+| column | meaning |
+|---|---|
+{columns}
+
+For weights a of cells and b of hours the square of the standard error of the sum of a·b·`count` is
+
+    Σ over kinds |U'a|² · |F'b|²  +  |C'y|²  +  Σ a² b² · own
+
+U: patterns over cells, F: over hours, of one kind. C: the patterns of the kind `city`; y: the sum of a·b·`count` in
+each hour. own: what the other terms leave of `standard_error`² of a cell and hour by itself, or zero. The documentation
+of the software has this as functions for Python and R (`docs/errors-of-sums.md`).
 """
 
 
@@ -111,9 +131,11 @@ def clock_note(clock: WeekClock) -> str:
     return "Clocks do not change this week."
 
 
-def dictionary(city: str, timezone: str, clock: WeekClock) -> str:
-    """The data dictionary."""
-    return DICTIONARY.format(city=city, week=clock.week, timezone=timezone, clock=clock_note(clock))
+def dictionary(city: str, timezone: str, clock: WeekClock, errors_of_sums: str | None = None) -> str:
+    """The data dictionary. errors_of_sums: the name of their file, if there is one."""
+    columns = "\n".join(f"| `{name}` | {meaning} |" for name, meaning in MEANING.items())
+    sums = OF_SUMS.format(file=errors_of_sums, columns=columns) if errors_of_sums else ""
+    return DICTIONARY.format(city=city, week=clock.week, timezone=timezone, clock=clock_note(clock), sums=sums)
 
 
 def digests(files: list[Path]) -> dict[str, str]:

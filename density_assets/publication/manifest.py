@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from density_assets.privacy.accounts import Accounts
-from density_assets.publication.files import AUDIT_PAGE, COUNT_FILES, Naming, key_file
+from density_assets.publication.files import AUDIT_PAGE, Naming, key_file
 
 RELEASE, REGISTER = "density release 2", "density register 2"
 VERIFIER = "verify.py"
 REGISTER_FILE = "manifest_register.json"
-WEEKLY = (
-    *COUNT_FILES,
+WEEKLY = (  # beside the counts
     ("ledger", "json"),
     ("privacy_statement", "json"),
     ("privacy_statement", "md"),
@@ -63,13 +62,16 @@ def fingerprint(public: str) -> str:
     return hashlib.sha256(bytes.fromhex(public)).hexdigest()
 
 
-def release_manifest(naming: Naming, identity: Mapping[str, Any], draws: Iterable[str], seal: Seal) -> bytes:
+def release_manifest(
+    naming: Naming, identity: Mapping[str, Any], counts: Iterable[Path], draws: Iterable[str], seal: Seal
+) -> bytes:
     """The manifest of one week.
 
-    identity: city, week and revision. draws: files of the stored draws, which are published too.
+    identity: city, week and revision. counts: files of the counts and what belongs to them. draws: files of the stored
+    draws, which are published too.
     """
     folder = naming.folder
-    files = [naming.file(*name) for name in WEEKLY] + [folder / name for name in sorted(draws)]
+    files = [*counts, *(naming.file(*name) for name in WEEKLY)] + [folder / name for name in sorted(draws)]
     statement = naming.file("privacy_statement", "json").name
     said = {"format": RELEASE, **identity, **seal.fields(), "statement": statement}
     return _written(said, folder, [*files, folder / seal.key_file])

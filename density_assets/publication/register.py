@@ -30,6 +30,8 @@ class Entry(Identity):
     files: digests of the released files, by name, as stated.
     findings: what verification found.
     asked: who asked for it and why; empty for releases of version 1.
+    estimator, earlier_weeks: the version that made the estimate, and how many weeks before it entered; none where no
+        statement says, and for weeks estimated alone, whose statements say nothing of it.
     """
 
     at: str
@@ -42,6 +44,8 @@ class Entry(Identity):
     files: Mapping[str, str] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     asked: str = ""
+    estimator: int | None = None
+    earlier_weeks: int | None = None
 
     @property
     def verified(self) -> bool | None:
@@ -93,6 +97,8 @@ def _stated(file: Path, population: str, city: str, accounts: Accounts) -> Entry
             files=dict(said["files"]),
             findings=(*_verified(file, said, accounts), *_in_ledger(said, ledger)),
             asked=_asked(paid),
+            estimator=int(said["estimate"]["estimator"]) if "estimate" in said else None,
+            earlier_weeks=len(said["estimate"]["weeks"]) if "estimate" in said else None,
         )
     except (ValueError, KeyError, TypeError, AttributeError, OSError) as problem:
         finding = (False, f"the statement cannot be read: {type(problem).__name__}")

@@ -5,13 +5,15 @@ versions, it has the same bytes.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from density_assets.privacy.accounting import spent
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.charges import Budget, Row, charged_events
 from density_assets.privacy.composition import compose
+from density_assets.privacy.estimates import Estimated
+from density_assets.privacy.events import Event
 from density_assets.privacy.periods import monday_of
 from density_assets.privacy.promise import explain_release
 from density_assets.privacy.release import Release
@@ -22,6 +24,7 @@ UNIT = (
     "one subscriber identifier's whole week: adding or removing all records of one identifier. "
     "A person with m identifiers has m-fold sensitivity."
 )
+FELL_BACK = "The estimator did not come to finite numbers, so this week was estimated from its own draws alone."
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,8 @@ class Facts:
     charges: what the ledger holds for the release, one row per door.
     end: the entry of the ledger that the chain beside the statement ends with.
     files: digests of the published files, by name; the chain's is among them.
+    estimated: what the estimate is made of; none if the week was estimated alone, which says nothing of it.
+    fell_back: whether it was estimated alone because the estimator failed.
     """
 
     release: Release
@@ -43,6 +48,8 @@ class Facts:
     ledger_file: str
     budget: Budget
     files: dict[str, str]
+    estimated: Estimated | None = None
+    fell_back: bool = False
 
     @property
     def before(self) -> list[Row]:
@@ -54,7 +61,7 @@ class Facts:
 def statement(facts: Facts) -> dict[str, Any]:
     """The statement as data; the order of its keys is part of published bytes."""
     release, accounts = facts.release, facts.accounts
-    bound = spent([event for row in facts.charges for event in row.charge.events], release.delta)
+    bound = spent(_events(facts.charges), release.delta)
     return {
         "format": FORMAT,
         "city": release.city,
@@ -82,6 +89,7 @@ def statement(facts: Facts) -> dict[str, Any]:
         "budget": _budgets(facts),
         "policy": _policy(facts),
         "cumulative": _cumulative(facts),
+        **({"estimate": _estimate(facts, facts.estimated)} if facts.estimated else {}),
         "warnings": [*warnings(release.delta, facts.people), *_restored(facts)],
         "software": dict(facts.charges[-1].software or software()),
         "files": facts.files,
@@ -114,6 +122,27 @@ def _cumulative(facts: Facts) -> dict[str, Any]:
         "accountant": bound.accountant,
         "for_a_person": explain_release(facts.before, release.population, monday_of(release.week), budget.delta),
     }
+
+
+def _estimate(facts: Facts, estimated: Estimated) -> dict[str, Any]:
+    """Which draws the estimate is made of, and what they cost together; the estimate itself costs nothing."""
+    release = facts.release
+    own = spent(_events(facts.charges), release.delta)
+    together = compose(_events(estimated.rows(facts.accounts))).bound(release.delta)
+    return {
+        "estimator": estimated.estimator,
+        "key": estimated.key(release),
+        "vintage": estimated.vintage,
+        "alone": FELL_BACK if facts.fell_back else None,
+        "weeks": [draw.record() for draw in estimated.used],
+        "left_out": [asdict(week) for week in estimated.left_out],
+        "own": {"epsilon": own.epsilon, "delta": own.delta, "accountant": own.accountant},
+        "together": {"epsilon": together.epsilon, "delta": together.delta, "accountant": together.accountant},
+    }
+
+
+def _events(rows: Sequence[Row]) -> list[Event]:
+    return [event for row in rows for event in row.charge.events]
 
 
 def warnings(delta: float, people: int | None) -> list[str]:
@@ -163,7 +192,7 @@ Scheme `{said["scheme"]}`, {said["calibration"]} calibration, revision {said["re
 |---|---|---|---|
 {rows}
 
-## How it was paid
+{_estimate_text(said)}## How it was paid
 
 {paid}
 
@@ -202,6 +231,33 @@ def _budget_text(said: Mapping[str, Any]) -> str:
     ]
     raised = ["", "Budgets given so far:", "", *given] if len(given) > 1 else []
     return "\n".join([f"All releases of {year['year']} so far cost this population {spent} together.", *raised])
+
+
+def _estimate_text(said: Mapping[str, Any]) -> str:
+    """What the estimate is made of, in words; nothing for a week that was estimated alone."""
+    if "estimate" not in said:
+        return ""
+    estimate = said["estimate"]
+    own, together = estimate["own"]["epsilon"], estimate["together"]["epsilon"]
+    weeks = [f"{week['week']}{_revision(week)}" for week in estimate["weeks"]]
+    named = f"{len(weeks)} earlier week{'' if len(weeks) == 1 else 's'}{': ' if weeks else ''}{', '.join(weeks)}"
+    notes = [
+        *([f"- {estimate['alone']}"] if estimate["alone"] else []),
+        *(f"- not used: {week['week']}{_revision(week)}, because {week['reason']}" for week in estimate["left_out"]),
+    ]
+    lines = [
+        "## What it was estimated from",
+        "",
+        f"Estimator {estimate['estimator']}, {estimate['vintage']}: the draws of this week and of {named}. Learning "
+        f"from them costs nothing: they were paid for. This week's own draws cost epsilon {own:.4f}, all of them "
+        f"together {together:.4f}, at delta {said['delta']:g}.",
+        *(["", *notes] if notes else []),
+    ]
+    return "\n".join([*lines, "", ""])
+
+
+def _revision(week: Mapping[str, Any]) -> str:
+    return f" (revision {week['revision']})" if week["revision"] > 1 else ""
 
 
 def _asked(charge: Mapping[str, Any]) -> str:

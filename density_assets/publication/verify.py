@@ -5,7 +5,8 @@
 
 What is checked, in this order: the signature on the manifest (Ed25519, RFC 8032); the digest and size of every file it
 lists, and that no file of a release is missing; the ledger's chain, entry by entry, and the rules between entries; the
-statement against the chain; and that the noise which was paid for costs no more than what is promised, by a computation
+statement against the chain; that every draw of an earlier week which the estimate names is one that was paid for; and
+that the noise which was paid for costs no more than what is promised, by a computation
 that shares no code with the one that chose the noise. Exit status:
 
     0  verified: everything holds, and the signer is the one whose fingerprint was given
@@ -866,6 +867,61 @@ def check_promise(report: Report, said: Record) -> None:
     report.found(said["calibration"] == "sound", "the calibration is sound")
 
 
+OF_AN_ESTIMATE = {"estimator": "a whole number from 1", "key": "64 hexadecimal digits", "vintage": "text"} | {
+    "weeks": "a list of records",
+    "left_out": "a list of records",
+    "own": "a record",
+    "together": "a record",
+}
+ROUNDING = 1e-9  # of a stated epsilon, which is not rounded up
+SHAPING = ("weight_l", "tower_l")  # parameters that an estimate depends on
+
+
+def check_estimate(report: Report, said: Record, chain: Chain) -> None:
+    """Every draw that an estimate names is in the chain, its key is made of them, and they cost what is stated."""
+    estimate = shaped(said["estimate"], "the estimate", **OF_AN_ESTIMATE)
+    shaped(said, "the statement", scheme="text", version="a whole number", geography="text", parameters="a record")
+    for week in estimate["left_out"]:
+        shaped(week, "a week that is left out", week="a day", revision="a whole number from 1", reason="text")
+    used = _check_used_draws(report, said, chain)
+    own = sorted(said["charges"], key=lambda charge: charge["door"])
+    draws = [digest for digest, _ in used] + [charge.get("draw") for charge in own]
+    parameters = {name: said["parameters"][name] for name in SHAPING if name in said["parameters"]}
+    decided = {name: said[name] for name in ("scheme", "version", "geography")} | {"parameters": parameters}
+    key = hashlib.sha256(canonical({**decided, "estimator": estimate["estimator"], "draws": draws})).hexdigest()
+    report.found(key == estimate["key"], "the key of the estimate is that of its draws")
+    charges = [shaped(charge, "a charge", events="a list of records") for charge in (*(paid for _, paid in used), *own)]
+    stated = shaped(estimate["together"], "the estimate's cost", epsilon="a positive number", delta="a share")
+    cost = epsilon_of((event for charge in charges for event in charge["events"]), stated["delta"])
+    report.found(
+        cost <= stated["epsilon"] * (1 + ROUNDING) and same(stated["delta"], said["delta"]),
+        f"all draws of the estimate, of {len(estimate['weeks']) + 1} weeks, cost epsilon {cost:.4f} together at delta "
+        f"{stated['delta']:g}, stated {stated['epsilon']:.4f}",
+    )
+
+
+def _check_used_draws(report: Report, said: Record, chain: Chain) -> list[tuple[str, Record]]:
+    """Digests of the draws of earlier weeks that an estimate names, each with the charge in the chain."""
+    used, before = [], ""
+    for week in said["estimate"]["weeks"]:
+        shaped(week, "a week of the estimate", week="a day", revision="a whole number from 1", draws="a record")
+        which = {"city": said["city"], "population": said.get("population")}
+        which |= {name: week[name] for name in ("week", "revision")}
+        report.must(before < week["week"] < said["week"], f"the estimate uses earlier weeks, each once: {week['week']}")
+        before = week["week"]
+        for door in sorted(week["draws"]):
+            draw = shaped(week["draws"][door], "a draw", charge="text", measurement="text", draw="text")
+            paid = chain.charges.get(draw["charge"], {})
+            named = {**which, "door": door, "measurement": draw["measurement"]}
+            holds = all(same(paid.get(name), value) for name, value in named.items())
+            report.found(
+                holds and same(chain.draws.get(draw["charge"]), draw["draw"]),
+                f"{door} of the week of {week['week']}, which the estimate uses, was paid for and drawn",
+            )
+            used.append((draw["draw"], {"events": [], **paid}))
+    return used
+
+
 # --- a release of version 1: bound together, signed by nobody -------------------------------------------------------
 
 
@@ -1004,6 +1060,9 @@ def check_signed(report: Report, folder: Path, name: str, wanted: Wanted) -> Man
         if chain is not None and said is not None:
             with report.reading("the statement"):
                 check_charges(report, said, chain)
+            if "estimate" in said:
+                with report.reading("the estimate"):
+                    check_estimate(report, said, chain)
         if said is not None:
             with report.reading("the promise"):
                 check_promise(report, said)

@@ -27,12 +27,18 @@ class Drift:
         return max(abs(self.total), self.moved) > LARGE + self.noise
 
 
-def drift(now: NDArray[np.float64], before: NDArray[np.float64], error: NDArray[np.float64]) -> Drift:
-    """Compare the visits of each cell over a week with those of the week before.
+@dataclass(frozen=True)
+class Known:
+    """Visits of places over a week, and their standard errors."""
 
-    error: standard error of each cell's change over the week.
-    """
-    was = max(float(before.sum()), 1.0)
-    scale = before.sum() / now.sum() if now.sum() > 0 else 0.0
-    moved = np.abs(now * scale - before).sum() / 2
-    return Drift(float(now.sum() - before.sum()) / was, float(moved) / was, 3 * float(error.sum()) / was)
+    visits: NDArray[np.float64]
+    error: NDArray[np.float64]
+
+
+def drift(now: Known, then: Known) -> Drift:
+    """Compare the visits of each place over a week with those of the week before; their errors must be independent."""
+    was = max(float(then.visits.sum()), 1.0)
+    scale = then.visits.sum() / now.visits.sum() if now.visits.sum() > 0 else 0.0
+    moved = np.abs(now.visits * scale - then.visits).sum() / 2
+    noise = 3 * float(np.hypot(now.error, then.error).sum())
+    return Drift(float(now.visits.sum() - then.visits.sum()) / was, float(moved) / was, noise / was)

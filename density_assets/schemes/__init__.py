@@ -41,7 +41,7 @@ def scheme_of(name: str, version: int | None = None) -> Scheme:
     return EARLIER[name, version]
 
 
-def learning_scheme(name: str, version: int) -> LowRank | None:
+def learning_scheme(name: str, version: int | None = None) -> LowRank | None:
     """The scheme, if its weeks can be estimated with what earlier weeks have said; else none."""
     scheme = scheme_of(name, version)
     return scheme if isinstance(scheme, LowRank) else None

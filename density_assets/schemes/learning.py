@@ -5,17 +5,14 @@ reason to publish nothing: the week is then estimated alone, as its scheme does 
 estimate says so.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from density_assets.estimation.weeks.estimate import WeekEstimate, estimate_week
 from density_assets.estimation.weeks.measured import Measured
 from density_assets.estimation.weeks.state import State
+from density_assets.estimation.weeks.summary import Summary, summarise
 from density_assets.geography.places import Matrix
 from density_assets.schemes.scheme import Estimate, Floats
-
-AT_ONCE = 1_000  # cells whose errors are computed together: areas are dense there
 
 
 def estimate_after(past: State | None, measured: Measured, to_cells: Matrix, xy: Floats) -> Estimate | None:
@@ -28,8 +25,21 @@ def estimate_after(past: State | None, measured: Measured, to_cells: Matrix, xy:
     if made is None:
         return None
     with np.errstate(all="ignore"):
-        errors = np.sqrt(np.vstack(list(_variances(made[0], to_cells))))
+        errors = np.sqrt(made[0].variance_of_sums(to_cells, np.eye(made[0].series.shape[1])))
     return Estimate(made[0].series, errors) if np.isfinite(errors).all() else None
+
+
+def sums_after(past: State | None, measured: Measured, to_cells: Matrix, xy: Floats) -> Summary | None:
+    """Errors of sums of cells of that estimate; none if the estimator fails."""
+    made = _estimated(past, measured, xy)
+    if made is None:
+        return None
+    try:
+        with np.errstate(all="ignore"):
+            summary = summarise(made[0].errors, to_cells)
+    except (ValueError, ArithmeticError):  # errors of sums are then not published
+        return None
+    return summary if summary.finite else None
 
 
 def learned(past: State | None, measured: Measured, xy: Floats) -> State | None:
@@ -46,10 +56,3 @@ def _estimated(past: State | None, measured: Measured, xy: Floats) -> tuple[Week
         return None
     finite = np.isfinite(estimate.series).all() and all(np.isfinite(part).all() for part in state.arrays().values())
     return (estimate, state) if finite else None
-
-
-def _variances(estimate: WeekEstimate, to_cells: Matrix) -> Iterator[Floats]:
-    """Of every cell and hour, some cells at a time."""
-    cells, hours = to_cells.shape[0], np.eye(estimate.series.shape[1])
-    for first in range(0, cells, AT_ONCE):
-        yield estimate.variance_of_sums(to_cells[first : first + AT_ONCE].toarray(), hours)

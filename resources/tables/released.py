@@ -75,6 +75,11 @@ class ReleasedTables:
         earlier = [known for known in self.released_weeks(table) if known < week]
         return read_whole(self.release_file(table, max(earlier))) if earlier else None
 
+    def read_weeks_before(self, table: str, week: date) -> Iterator[pl.DataFrame]:
+        """All earlier weeks of a table, the newest first, whatever their releases, with their weeks."""
+        earlier = sorted((known for known in self.released_weeks(table) if known < week), reverse=True)
+        return (read_whole(self.release_file(table, known)) for known in earlier)
+
     def released_weeks(self, table: str) -> Iterator[date]:
         """The weeks of a table that are there."""
         return (date.fromisoformat(file.stem) for file in (self.tables / table).glob(WEEKS))

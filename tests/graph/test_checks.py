@@ -230,6 +230,17 @@ def test_a_week_unlike_the_one_before_is_a_warning(tampered):
     assert ran(result) == {"density", "published_counts", "privacy_statement"}
 
 
+@pytest.mark.parametrize(("times", "passed"), [(1.0, True), (2.0, False)])
+def test_weeks_are_compared_by_what_was_measured_not_by_estimates_that_share_draws(tampered, times, passed):
+    town, home, tamper = tampered
+    tamper("noisy_totals", value=pl.lit(1e9), standard_error=pl.lit(1.0))
+    tamper("noisy_totals", date(2007, 9, 3), value=pl.lit(times * 1e9), standard_error=pl.lit(1.0))
+    tamper("density", date(2007, 9, 3), count=pl.lit(7, pl.Int64), standard_error=pl.lit(0.0))
+    found = verdicts(some(town, home, "density"))["like_the_week_before"]
+    assert found.passed == passed
+    assert found.metadata["change_of_visits"].value == pytest.approx(1 / times - 1)
+
+
 def test_a_week_before_with_other_cells_is_compared_with_nothing(tampered):
     town, home, tamper = tampered
     tamper("density", date(2007, 9, 3), cell_id=pl.col("cell_id") + "x")

@@ -39,7 +39,7 @@ def test_every_column_names_origins_that_exist_and_that_its_asset_reads(scheme):
             assert {origin for origin in column.origins if "." not in origin} <= TERMINAL
             for asset, origin in column.columns:
                 assert origin in tables[asset], f"{blueprint.name}.{name} names {asset}.{origin}, which is not there"
-                assert asset in blueprint.inputs(city), (
+                assert asset in blueprint.reads(city), (
                     f"{blueprint.name} names {asset} as an origin and does not read it"
                 )
 

@@ -57,6 +57,8 @@ def test_a_week_end_to_end(town, tmp_path):
             "noisy_totals",
             "clusters",
             "noisy_series",
+            "usual_week",
+            "errors_of_sums",
             "smoothed_series",
             "density",
             "published_counts",

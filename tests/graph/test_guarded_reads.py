@@ -10,7 +10,7 @@ import shutil
 import dagster as dg
 import polars as pl
 import pytest
-from leaking import BY_READER, FOLDER_LINK, LINK, STOLEN, TABLE, TO_OTHER_FILES, TO_THE_WEEK, leaking
+from leaking import BY_READER, FOLDER_LINK, LINK, LOOKING_BACK, STOLEN, TABLE, TO_OTHER_FILES, TO_THE_WEEK, leaking
 from runs import MONDAY, WEEK, failures, materialise, only, opened, shown, verdicts
 from town import make_town
 from traces import files_with
@@ -99,6 +99,17 @@ def test_a_read_that_is_declared_is_refused_even_if_it_loads(monkeypatch, counte
     result = attempt(monkeypatch, counted[0], home, "undeclared read", deps=("cells", TABLE), sealed=sealed)
     (message,) = failures(result)
     assert "leak (release) may not read tower_series (confidential): only a door may" in message
+    assert released(home) == before
+
+
+@pytest.mark.parametrize("sealed", [True, False])
+@pytest.mark.parametrize("way", LOOKING_BACK)
+def test_looking_back_is_declared_by_itself(monkeypatch, counted, home, way, sealed):
+    """Who may read a week of a released table may not read its earlier weeks for that."""
+    before = released(home)
+    (message,) = failures(attempt(monkeypatch, counted[0], home, way, deps=("cells", "density"), sealed=sealed))
+    words = "leak must declare what it looks back at: it reads earlier weeks of density, and declares nothing"
+    assert f"ZoneLeak: {words}" in message
     assert released(home) == before
 
 

@@ -26,9 +26,17 @@ MASK = "*"
 HASH = re.compile("[0-9a-f]{64}")
 ESTIMATES = {"smoothed_series": ("visits", "standard_error"), "density": ("count", "standard_error")}
 TEXTS = ("privacy_statement_*.json", "privacy_statement_*.md", "data_dictionary_*.md", "ledger_*.json", "density_*.csv")
-PUBLISHED = (*TEXTS, "density_*.parquet", "density_*.geojson", "report_*.html", "manifest_2*", "key_*.pem")
+PUBLISHED = (
+    *TEXTS,
+    "density_*.parquet",
+    "errors_of_sums_*.parquet",
+    "density_*.geojson",
+    "report_*.html",
+    "manifest_2*",
+    "key_*.pem",
+)
 HASHES = frozenset(  # names of what is not compared
-    ("hash", "previous", "head", "charge", "digest", "draw", "manifest", "signature", "software")
+    ("hash", "previous", "head", "charge", "digest", "draw", "manifest", "signature", "software", "state")
 )
 Arrays = dict[str, NDArray[Any]]
 

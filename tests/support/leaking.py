@@ -18,6 +18,8 @@ from density_assets.graph.assets import Blueprint, asset
 from density_assets.graph.columns import SETTINGS, column
 from density_assets.graph.given import GIVEN
 from density_assets.graph.step import Made, Step
+from density_assets.privacy.accounts import Accounts, Records
+from density_assets.privacy.estimates import DrawUsed
 from density_assets.privacy.zones import Zone
 from resources.tables.files import write_durably
 
@@ -99,10 +101,16 @@ def _renamed_folder(step: Step) -> str:
 BY_READER: dict[str, Callable[[Step], str]] = {
     "undeclared read": lambda step: str(step.read(TABLE).rows()),
     "week before": lambda step: str(step.read.before(TABLE)),
+    "weeks before": lambda step: str(list(step.read.weeks_before(TABLE))),
     "fingerprint": lambda step: step.read.fingerprint(TABLE),
     "whether it is there": lambda step: str(step.read.exists(TABLE)),
     "number of rows": lambda step: str(step.read.rows(TABLE)),
     "tables of the reader": lambda step: str(step.read.tables.read_week(TABLE, step.week).rows()),
+}
+LOOKING_BACK: dict[str, Callable[[Step], str]] = {  # at released weeks, which is declared by itself
+    "newest week": lambda step: str(step.read.before("density")),
+    "all weeks": lambda step: str(list(step.read.weeks_before("density"))),
+    "draws": lambda step: str(step.read.draw("density", DrawUsed("2007-09-03", 1, {}), Accounts(Records(), (), ()))),
 }
 TO_THE_WEEK: dict[str, Callable[[Step], str]] = {
     "polars": lambda step: str(pl.read_parquet(_week(step)).rows()),
@@ -127,4 +135,4 @@ TO_OTHER_FILES: dict[str, Callable[[Step], str]] = {
     "records, listed": lambda step: "".join(os.listdir(_records(step).parent)),
     "records, by SQL": lambda step: str(duckdb.sql(f"from read_csv('{_records(step)}')").fetchall()),
 }
-WAYS = BY_READER | TO_THE_WEEK | TO_OTHER_FILES
+WAYS = BY_READER | LOOKING_BACK | TO_THE_WEEK | TO_OTHER_FILES

@@ -84,6 +84,9 @@ def test_a_backfill_queues_for_the_tables_and_a_failed_week_is_reported(place, s
     assert ended == {WEEK: "SUCCESS", NEXT: "SUCCESS", EMPTY: "FAILURE", lost: "FAILURE"}
     in_order = sorted((run for run in runs if week_of(run)), key=lambda run: run["startTime"])
     assert all(before["endTime"] <= after["startTime"] for before, after in pairwise(in_order))
+    assert [week_of(run) for run in in_order] == [WEEK, NEXT, EMPTY]
+    stated = json.loads((home / f"town/release/privacy_statement_{NEXT}.json").read_text())
+    assert [used["week"] for used in stated["estimate"]["weeks"]] == [WEEK]
     assert [row.charge.week for row in Ledger(home).rows()].count(NEXT) == 2
     assert len(Ledger(home).rows()) == 4
 

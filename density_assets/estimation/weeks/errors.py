@@ -11,7 +11,9 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
+from density_assets.estimation.blocks import Areas, BlockDiagonal, some_rows
 from density_assets.estimation.tower_ratio import REACH
 from density_assets.estimation.weeks.stretches import Stretch
 
@@ -30,6 +32,13 @@ class Errors(Protocol):
         """Of areas @ X @ hours, for areas (k x towers) and hours (168 x p): k x p."""
 
 
+def variance_of_sums(errors: Errors, areas: Areas, hours: Floats) -> Floats:
+    """Of areas @ X @ hours; where areas are sparse, some at a time."""
+    if not isinstance(areas, csr_array):
+        return errors.variance(areas, hours)
+    return np.vstack([errors.variance(rows.toarray(), hours) for rows in some_rows(areas)])
+
+
 @dataclass(frozen=True)
 class Separable:
     """Errors of a Kronecker filter: independent along towers' and hours' components.
@@ -40,7 +49,7 @@ class Separable:
     rows, columns: the matrix is in these units, tower by tower and hour by hour.
     """
 
-    towers: Floats
+    towers: BlockDiagonal
     hours: Floats
     spread: Floats
     common: Floats | None = None
@@ -49,12 +58,13 @@ class Separable:
 
     def variance(self, areas: Floats, hours: Floats) -> Floats:
         """As the formula above."""
-        along = (areas * self.rows) @ self.towers
         of_hours = (self.hours.T @ (hours.T * self.columns).T) ** 2
-        of_towers = along**2 @ self.spread
-        if self.common is not None:
-            of_towers = of_towers + (along @ self.common) ** 2
-        return np.asarray(of_towers @ of_hours)
+        own, shared = (np.zeros((len(areas), len(of_hours))) for _ in range(2))
+        for rows, towers, along in self.towers.parts(areas * self.rows):
+            own[rows] += along**2 @ self.spread[towers]
+            if self.common is not None:
+                shared[rows] += along @ self.common[towers]
+        return np.asarray((own + shared**2) @ of_hours)
 
 
 @dataclass(frozen=True)
@@ -79,8 +89,11 @@ class OfFactors:
         """As the formula above, by a root of C."""
         values, vectors = np.linalg.eigh(self.covariance)
         root = vectors * np.sqrt(np.maximum(values, 0.0))
-        visits = areas @ self.mean
-        return np.stack([(((visits * column) @ root) ** 2).sum(axis=1) for column in hours.T], axis=1)
+        visits, of_periods = areas @ self.mean, np.empty((len(areas), hours.shape[1]))
+        for period, column in enumerate(hours.T):
+            within = np.flatnonzero(column)  # most periods are an hour or a day
+            of_periods[:, period] = (((visits[:, within] * column[within]) @ root[within]) ** 2).sum(axis=1)
+        return of_periods
 
 
 @dataclass(frozen=True)
@@ -159,11 +172,15 @@ class Scaled:
     def _of_factors(self, areas: Floats, hours: Floats) -> Floats:
         """Errors of factors are one within a neighbourhood and independent between neighbourhoods."""
         uncertain = self.factor_error[:, None] * (self.series @ hours)
-        parts = (np.flatnonzero(self._neighbourhood == number) for number in range(self._neighbourhood.max() + 1))
-        return np.asarray(sum((areas[:, part] @ uncertain[part]) ** 2 for part in parts))
+        total = np.zeros((len(areas), hours.shape[1]))
+        for number in range(self.neighbourhood.max() + 1):
+            part = np.flatnonzero(self.neighbourhood == number)
+            there = np.flatnonzero(areas[:, part].any(axis=1))  # most areas lie in few neighbourhoods
+            total[there] += (areas[np.ix_(there, part)] @ uncertain[part]) ** 2
+        return total
 
     @cached_property
-    def _neighbourhood(self) -> NDArray[np.int64]:
+    def neighbourhood(self) -> NDArray[np.int64]:
         """The square each tower lies in, as large as the area over which exp(−d / reach) is alike: 2π reach²."""
         squares = np.floor((self.xy - self.xy.min(axis=0)) / (np.sqrt(2 * np.pi) * REACH))
         return np.unique(squares, axis=0, return_inverse=True)[1].reshape(-1)

@@ -15,10 +15,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import eye_array
 
 from density_assets.calendar import HOURS
-from density_assets.estimation.kronecker import Filtered, learn, modes, nothing
+from density_assets.estimation.blocks import Areas, BlockDiagonal
+from density_assets.estimation.kronecker import Filtered, learn, modes, nearness, nothing
 from density_assets.estimation.sizes import Ground, sizes
 from density_assets.estimation.tower_ratio import Totals, TowerRatio, tower_ratio
 from density_assets.estimation.weeks.errors import (
@@ -30,6 +31,7 @@ from density_assets.estimation.weeks.errors import (
     Scaled,
     Separable,
     Together,
+    variance_of_sums,
 )
 from density_assets.estimation.weeks.factors import CLIP, hour_factors
 from density_assets.estimation.weeks.innovation import filter_innovation
@@ -51,12 +53,11 @@ class WeekEstimate:
     """What is said of one week: visits per tower and hour, and their errors."""
 
     series: Floats
-    errors: Errors
+    errors: Scaled
 
-    def variance_of_sums(self, areas: Floats | csr_array[np.float64, tuple[int, int]], hours: Floats) -> Floats:
+    def variance_of_sums(self, areas: Areas, hours: Floats) -> Floats:
         """Variance of areas @ series @ hours, for areas (k x towers) and hours (168 x p)."""
-        dense = areas.toarray() if isinstance(areas, csr_array) else areas
-        return self.errors.variance(dense, hours)
+        return variance_of_sums(self.errors, areas, hours)
 
 
 @dataclass(frozen=True)
@@ -74,14 +75,17 @@ class _Seen:
     evidence: Floats
 
 
-def estimate_week(state: State | None, measured: Measured, xy: Floats) -> tuple[WeekEstimate, State]:
+def estimate_week(
+    state: State | None, measured: Measured, xy: Floats, near: BlockDiagonal | None = None
+) -> tuple[WeekEstimate, State]:
     """The estimate of a week, and what the next week may know.
 
     state: what the weeks before have left; None before the first.
     xy: positions of the towers, distinct.
+    near: how alike they are, if it is not `nearness(xy)`: another cut into blocks.
     """
     _check(state, measured, xy)
-    ground = Ground.at(xy)
+    ground = Ground.of(xy, nearness(xy) if near is None else near)
     past = State.empty(*measured.series.shape) if state is None else state
     seen, past = _next(past, measured, ground) if past.tells else _first(past, measured, ground)
     past = _with_totals(past, measured, seen)
@@ -152,7 +156,7 @@ def _seen(past: State, measured: Measured, profile: Profile, ground: Ground) -> 
 def _alone(measured: Measured, ground: Ground) -> Filtered:
     """The filter of a single week."""
     if measured.series.mean() <= 0:  # not even the city as a whole rises above the noise
-        return nothing(measured.series.shape, measured.sigma)
+        return nothing(measured.series.shape, measured.sigma, ground.near)
     totals = None if measured.towers is None else Totals(measured.towers, _errors_of_totals(measured))
     size = sizes(measured.series, measured.sigma, ground, totals)
     return learn(measured.series, measured.sigma, size, modes(size, ground.near))
@@ -203,7 +207,8 @@ def _ratio(seen: _Seen, past: State, xy: Floats) -> TowerRatio:
     """By what the weights made each tower too small or too large, from the totals of all weeks."""
     if not past.towers_weight.all():
         return TowerRatio(np.ones(len(xy)), np.zeros(len(xy)))
-    of_week = np.sqrt(seen.errors.variance(np.eye(len(xy)), np.ones((seen.series.shape[1], 1)))[:, 0])
+    week = np.ones((seen.series.shape[1], 1))
+    of_week = np.sqrt(variance_of_sums(seen.errors, eye_array(len(xy), format="csr"), week)[:, 0])
     filtered = Totals(past.filtered / past.towers_weight, of_week / max(float(seen.series.sum()), 1.0))
     measured = Totals(past.measured / past.towers_weight, np.sqrt(past.towers_noise) / past.towers_weight)
     return tower_ratio(measured, filtered, xy)

@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from density_assets.estimation.blocks import BlockDiagonal
 from density_assets.estimation.kronecker import SMALLEST, Filtered, learn, modes
 from density_assets.estimation.weeks.state import Pooled
 
@@ -20,7 +21,7 @@ class Profile:
     whitened: Filtered
 
     @classmethod
-    def of(cls, pooled: Pooled, size: Floats, hours: Floats, near: Floats, rounds: int = 0) -> "Profile":
+    def of(cls, pooled: Pooled, size: Floats, hours: Floats, near: BlockDiagonal, rounds: int = 0) -> "Profile":
         """The profile of towers of these sizes.
 
         hours: covariance of hours, with which learning starts. rounds: of learning; 0 takes `hours` as it is.

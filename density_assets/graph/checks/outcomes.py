@@ -33,6 +33,7 @@ class Check:
     asset: what is checked; reads: further assets it compares with.
     function: gives the answer; of a check that does not block none, where there was nothing to look at.
     given: what its function gets besides the step, by its name in `given.py`.
+    looks_back: assets whose earlier weeks it compares with.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Check:
     reads: tuple[str, ...]
     blocking: bool
     given: tuple[str, ...]
+    looks_back: tuple[str, ...]
 
     @property
     def about(self) -> str:
@@ -78,7 +80,8 @@ class Check:
         """What the check gets: it reads what it declares, and secrets only if its asset is one."""
         zone = shelves[self.asset].zone if self.asset in shelves else Zone.EVALUATION  # of a study
         inputs = {name: shelves[name] for name in (self.asset, *self.reads) if name in shelves}
-        return step_for(self.name, zone, inputs, city, week, context)
+        past = {name: shelves[name] for name in self.looks_back}
+        return step_for(self.name, zone, inputs, city, week, context, past)
 
 
 def check(
@@ -86,11 +89,12 @@ def check(
     *reads: str,
     blocking: bool = False,
     given: tuple[str, ...] = (),
+    looks_back: tuple[str, ...] = (),
 ) -> Callable[[Callable[..., dg.AssetCheckResult | None]], Check]:
     """A check of one asset, which may compare it with others; its docstring is what the UI shows."""
 
     def decorate(function: Callable[..., dg.AssetCheckResult | None]) -> Check:
-        return Check(function.__name__, asset, function, reads, blocking, given)
+        return Check(function.__name__, asset, function, reads, blocking, given, looks_back)
 
     return decorate
 

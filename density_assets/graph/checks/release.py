@@ -1,7 +1,7 @@
 """Checks of what is published. They read released values only, so they may show what they find and block on it."""
 
 from collections.abc import Sequence
-from typing import Any
+from datetime import date
 
 import dagster as dg
 import numpy as np
@@ -14,7 +14,7 @@ from density_assets.graph.zone_rule import find_leaks
 from density_assets.privacy.zones import Zone
 from density_assets.publication.pages.lineage import Node
 from density_assets.publication.verification import outcome
-from density_assets.quality.drift import drift
+from density_assets.quality.drift import Drift, Known, drift
 from density_assets.quality.gaps import CERTAIN, LIKELY, silent_hours
 from density_assets.quality.released import disagreements, doubts_about_visits, faults_of_counts
 
@@ -54,22 +54,25 @@ def visits_exceed_noise(step: Step) -> dg.AssetCheckResult:
     return open_answer(doubts, warn=True, visits=visits, explained_by_noise=noise, error_of_total=of_total)
 
 
-@check("density", "cells")
+@check("density", "cells", "noisy_totals", looks_back=("density", "noisy_totals"))
 def like_the_week_before(step: Step) -> dg.AssetCheckResult | None:
     """Neither the city's visits nor their places changed by more than a quarter since the last released week.
 
-    Skipped where there is nothing to compare with: no earlier week is released, or it has other cells.
+    What was measured is compared where both weeks measured the totals of towers: an estimate that knows earlier weeks
+    shares their draws, and would find them alike. Skipped where there is nothing to compare with: no earlier week is
+    released, or it has other cells.
     """
     before, cells = step.read.before("density"), step.read("cells")["cell_id"]
     if before is None or set(before["cell_id"]) != set(cells):
         step.say("compared with nothing: " + ("other cells" if before is not None else "no earlier week is released"))
         return None
-    (visits, error), (visits_before, error_before) = (
-        _week_of_cells(table, cells) for table in (step.read("density"), before)
-    )
-    change = drift(visits, visits_before, np.hypot(error, error_before))
-    facts = {"compared_with": str(before["week"][0]), "change_of_visits": change.total, "share_moved": change.moved}
-    words = f"visits changed by {change.total:+.0%} and {change.moved:.0%} of them moved since {before['week'][0]}"
+    compared_with = before["week"][0]
+    change = _measured_drift(step, compared_with)
+    if change is None:
+        now, then = (_week_of_cells(table, cells) for table in (step.read("density"), before))
+        change = drift(now, then)
+    facts = {"compared_with": str(compared_with), "change_of_visits": change.total, "share_moved": change.moved}
+    words = f"visits changed by {change.total:+.0%} and {change.moved:.0%} of them moved since {compared_with}"
     return open_answer([words] if change.large else [], warn=True, **facts, explained_by_noise=change.noise)
 
 
@@ -99,7 +102,25 @@ def nothing_passes_the_doors(step: Step, nodes: Sequence[Node]) -> dg.AssetCheck
     return open_answer(sorted(find_leaks(nodes)), assets=len(nodes), doors=doors)
 
 
-def _week_of_cells(table: pl.DataFrame, cells: pl.Series) -> tuple[Any, Any]:
+def _measured_drift(step: Step, compared_with: date) -> Drift | None:
+    """By the noisy totals of both weeks, whose noise is independent; none if not both have those of the same towers."""
+    before = step.read.before("noisy_totals")
+    if before is None or before["week"][0] != compared_with:
+        return None
+    tables = step.read("noisy_totals"), before
+    now, then = ({query: _drawn(table.filter(query=query)) for query in ("visits", "towers")} for table in tables)
+    if not len(now["towers"].visits) or len(now["towers"].visits) != len(then["towers"].visits):
+        return None
+    visits, towers = drift(now["visits"], then["visits"]), drift(now["towers"], then["towers"])
+    return Drift(visits.total, towers.moved, max(visits.noise, towers.noise))
+
+
+def _drawn(table: pl.DataFrame) -> Known:
+    ordered = table.sort("position")
+    return Known(ordered["value"].to_numpy(), ordered["standard_error"].to_numpy())
+
+
+def _week_of_cells(table: pl.DataFrame, cells: pl.Series) -> Known:
     """Visits of each cell over the week, and their standard error; noise of different hours is taken as one."""
     visits, errors = (series.matrix(table, cells, name).astype(np.float64) for name in ("count", "standard_error"))
-    return visits.sum(axis=1), errors.sum(axis=1)
+    return Known(visits.sum(axis=1), errors.sum(axis=1))

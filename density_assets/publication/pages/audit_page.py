@@ -151,7 +151,7 @@ def facts(data: AuditData) -> dict[str, str]:
 def _row(release: Entry, folder: Path) -> Row:
     return Row(
         release=release,
-        scheme=f"{release.scheme} ({release.calibration})" if release.scheme else "–",
+        scheme=_scheme(release),
         epsilon=f"{release.epsilon:g}",
         delta=f"{release.delta:g}",
         charged=f"charged {release.at}" if release.at else "not charged",
@@ -159,6 +159,18 @@ def _row(release: Entry, folder: Path) -> Row:
         verdict=_verdict(release),
         hashes=_hashes(release),
     )
+
+
+def _scheme(release: Entry) -> str:
+    """How it was drawn, and with how many earlier weeks it was estimated."""
+    if not release.scheme:
+        return "–"
+    past = (
+        ""
+        if release.estimator is None
+        else f", estimator {release.estimator} with {release.earlier_weeks} weeks before"
+    )
+    return f"{release.scheme} ({release.calibration}){past}"
 
 
 def _links(release: Entry, folder: Path) -> dict[str, str]:

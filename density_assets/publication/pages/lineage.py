@@ -131,8 +131,9 @@ def lineage(nodes: Sequence[Node]) -> Lineage:
 
 
 def depths(nodes: Sequence[Node]) -> dict[str, int]:
-    """How many steps the longest way to each asset has."""
-    reads = {node.name: [name for name in node.reads if name in {other.name for other in nodes}] for node in nodes}
+    """How many steps the longest way to each asset has; what an asset says of the week before is no step."""
+    names = {node.name for node in nodes}
+    reads = {node.name: [name for name in node.reads if name in names - {node.name}] for node in nodes}
     found: dict[str, int] = {}
 
     def depth(name: str) -> int:
@@ -173,11 +174,14 @@ def _kind(zone: Zone) -> str:
 
 
 def _curve(start: Box, end: Box) -> str:
-    """Between columns an S, within one an arc beside it.
+    """Between columns an S, within one an arc beside it, from a box to itself (the week before) a loop.
 
     Past other columns the S hangs half a row lower in the middle, so that an edge never seems to start or end at a box
     it only passes.
     """
+    if start is end:
+        side, above, below = start.left, start.y - HEIGHT / 3, start.y + HEIGHT / 3
+        return f"M{side:g} {above:g}C{side - 24:g} {above - 9:g} {side - 24:g} {below + 9:g} {side:g} {below:g}"
     if start.column == end.column:
         side = start.left
         bulge = side - 12 - 0.11 * abs(end.y - start.y)

@@ -5,6 +5,7 @@ and the public geography. This module says what stands on the page, as words and
 templates/report.html, page.css and the four scripts, of which page.js comes last.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
@@ -15,6 +16,7 @@ import shapely
 from numpy.typing import NDArray
 
 from density_assets.calendar import HOURS
+from density_assets.publication.pages.areas import Area
 from density_assets.publication.pages.outlines import outlines
 from density_assets.publication.pages.templates import render
 
@@ -31,6 +33,7 @@ class ReportData:
     statement: Markdown; see `markdown_html` for what is made of it.
     downloads: label and the name of a file beside the page.
     manifest, fingerprint: the signed list that covers this page, and of which key.
+    areas: sums of parts of the city with their intervals, where errors of sums are known.
     """
 
     city: str
@@ -45,6 +48,7 @@ class ReportData:
     notes: list[str]
     manifest: str
     fingerprint: str
+    areas: Sequence[Area] = ()
 
     def __post_init__(self) -> None:
         """Refuse what would draw a wrong page without a word."""
@@ -71,6 +75,7 @@ def report_html(data: ReportData) -> str:
         week=_week_name(data.week),
         facts=_facts(data),
         statement=_titled(data.statement),
+        area_columns=("part", "cells", *(f"{day:%A}" for day in _days(data.week)), "week"),
         downloads=[Download(label, name) for label, name in data.downloads.items()],
         drawn=_script_data(data),
     )

@@ -1,16 +1,20 @@
 """Sums a planner would ask for: which areas over which hours, and whether their intervals hold.
 
-Areas are rows over towers (through the cells' shares of towers), periods are columns over hours; every area is summed
-over every period.
+Areas are rows over cells, periods are columns over hours; every area is summed over every period. Intervals are those
+of the estimate, or those that a reader of the published table of errors would state.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 from scipy.cluster.vq import kmeans2
 
 from density_assets.calendar import HOURS
+from density_assets.estimation.weeks.estimate import WeekEstimate as RealEstimate
+from density_assets.estimation.weeks.summary import Summary, summarise
+from density_assets.publication.sum_errors import errors_table, summary_from
 from density_assets.research.study import Row
 from density_assets.research.weeks.cities import Ground
 from density_assets.research.weeks.estimators import WeekEstimate
@@ -25,41 +29,71 @@ CHANCES = (0.02, 0.5)  # of a cell or an hour to be in a random set, from the sm
 
 @dataclass(frozen=True)
 class Sums:
-    """Areas (k x towers) and periods (168 x p)."""
+    """Areas (k x cells) and periods (168 x p); to_cells: series of cells from series of towers."""
 
     areas: Floats
     periods: Floats
+    to_cells: Floats
 
     def of(self, series: Floats) -> Floats:
         """The sums of a series of towers by hours."""
-        return self.areas @ series @ self.periods
+        return self.areas @ (self.to_cells @ series) @ self.periods
+
+    def variance(self, estimate: WeekEstimate) -> Floats:
+        """As the estimate itself tells it."""
+        return estimate.variance_of_sums(self.areas @ self.to_cells, self.periods)
+
+
+@dataclass(frozen=True, eq=False)
+class Published:
+    """What a reader has of a week: visits and standard errors of cells, and the table of errors of sums."""
+
+    visits: Floats
+    error: Floats
+    summary: Summary
+
+    @classmethod
+    def of(cls, estimate: RealEstimate, ground: Ground) -> "Published":
+        """Through the table and back."""
+        ids = pl.Series(ground.cells.ids.tolist())
+        table = errors_table(summarise(estimate.errors, ground.places.to_cells("towers")), ids)
+        error = np.sqrt(estimate.variance_of_sums(ground.to_cells, np.eye(HOURS)))
+        return cls(ground.to_cells @ estimate.series, error, summary_from(table, ids))
+
+    def variance(self, sums: Sums) -> Floats:
+        """Of the sums, by the formula that is published."""
+        return self.summary.variance(self.visits, self.error, sums.areas, sums.periods)
 
 
 def kinds_of_sums(ground: Ground, seed: int = 1) -> dict[str, Sums]:
     """Cells by the hour up to the whole week, by name."""
-    cells, hours = ground.to_cells, np.eye(HOURS)
-    districts = _districts(ground, seed) @ cells
-    days, week = np.repeat(np.eye(7), 24, axis=0), np.ones((HOURS, 1))
-    random = np.random.default_rng(seed)
-    city = cells.sum(axis=0, keepdims=True)
-    return {
-        "cells": Sums(cells, hours),
-        "cell-days": Sums(cells, days),
-        "districts": Sums(districts, hours),
-        "district-days": Sums(districts, days),
-        "district-weeks": Sums(districts, week),
-        "random sets": Sums(_random_sets(len(cells), random) @ cells, _random_sets(HOURS, random).T),
-        "city-hours": Sums(city, hours),
-        "whole week": Sums(city, week),
+    cells, hours, random = np.eye(len(ground.cells)), np.eye(HOURS), np.random.default_rng(seed)
+    days, week, city = np.repeat(np.eye(7), 24, axis=0), np.ones((HOURS, 1)), np.ones((1, len(cells)))
+    districts = _districts(ground, seed)
+    areas_and_periods = {
+        "cells": (cells, hours),
+        "cell-days": (cells, days),
+        "districts": (districts, hours),
+        "district-days": (districts, days),
+        "district-weeks": (districts, week),
+        "random sets": (_random_sets(len(cells), random), _random_sets(HOURS, random).T),
+        "city-hours": (city, hours),
+        "whole week": (city, week),
     }
+    return {name: Sums(*both, ground.to_cells) for name, both in areas_and_periods.items()}
 
 
-def judged(sums: Sums, true: Floats, estimate: WeekEstimate) -> Row:
-    """Coverage and width of intervals, and the size of errors in standard errors (1 if these are right)."""
-    truth, guess = sums.of(true), sums.of(estimate.series)
-    variance = estimate.variance_of_sums(sums.areas, sums.periods)
+def judged(sums: Sums, true: Floats, estimate: WeekEstimate, published: Published | None = None) -> Row:
+    """Coverage and width of intervals, and the size of errors in standard errors (1 if these are right).
+
+    published: whose standard errors are stated instead of the estimate's own; spread is the one beside the other.
+    """
+    truth, guess, exact = sums.of(true), sums.of(estimate.series), sums.variance(estimate)
+    variance = exact if published is None else published.variance(sums)
     off = np.sqrt(((guess - truth) ** 2).mean() / max(variance.mean(), 1e-12))
-    return {"coverage": held(truth, guess, variance), "width": width(truth, variance), "off": float(off)}
+    spread = np.sqrt(variance / np.maximum(exact, 1e-12)).mean()
+    within, wide = held(truth, guess, variance), width(truth, variance)
+    return {"coverage": within, "width": wide, "off": float(off), "spread": float(spread)}
 
 
 def _districts(ground: Ground, seed: int) -> Floats:

@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 
+from density_assets.estimation.kronecker import nearness
 from density_assets.estimation.sizes import Ground, sizes
 from density_assets.estimation.tower_ratio import Totals
 
 HOURS, TOWERS = 168, 200
 RNG = np.random.default_rng(1)
 XY = RNG.uniform(0.0, 5_000.0, (TOWERS, 2)) * np.where(np.arange(TOWERS) < 100, 0.4, 1.0)[:, None]
-GROUND = Ground.at(XY)
+GROUND = Ground.of(XY, nearness(XY))
 RHYTHM = 50.0 * (1.2 - np.cos(2 * np.pi * (np.arange(HOURS) - 3) / 24))
 
 
@@ -66,5 +67,6 @@ def test_totals_below_their_noise_are_left_alone():
 
 @pytest.mark.parametrize("towers", [1, 2, 3])
 def test_few_towers_are_no_obstacle(towers):
-    ground = Ground.at(np.arange(2.0 * towers).reshape(towers, 2))
+    xy = np.arange(2.0 * towers).reshape(towers, 2)
+    ground = Ground.of(xy, nearness(xy))
     assert np.isfinite(sizes(np.tile(RHYTHM, (towers, 1)), 1.0, ground)).all()

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from density_assets.estimation import tower_ratio as module
+from density_assets.estimation.blocks import neighbours
 from density_assets.estimation.tower_ratio import COMMON, REACH, Totals, TowerRatio, tower_ratio
 
 TOWERS = 300
@@ -118,7 +119,7 @@ def test_no_factor_is_negative():
 def test_blocks_are_neighbours_and_together_all_towers(monkeypatch):
     monkeypatch.setattr(module, "BLOCK", 80)
     xy, sizes = city()
-    parts = list(module._neighbours(np.arange(TOWERS), xy))
+    parts = list(neighbours(np.arange(TOWERS), xy, 80))
     assert sorted(np.concatenate(parts).tolist()) == list(range(TOWERS))
     assert max(map(len, parts)) <= 80
     assert max(np.ptp(xy[part], axis=0).max() for part in parts) < 6_000  # quarters of ten kilometres

@@ -137,7 +137,7 @@ def test_the_key_of_an_estimate_is_pinned():
         "week": WEEKS[1],
         "revision": 1,
         "charges": [{"door": "noisy_series", "hash": "c", **record}],
-        "estimate": {"estimator": 2, "vintage": "provisional", "left_out": []}
+        "estimate": {"estimator": 2, "vintage": "provisional", "alone": None, "left_out": []}
         | {"weeks": [{"week": WEEKS[0], "revision": 1, "draws": {"noisy_series": {**record, "draw": "e" * 64}}}]},
     }
     estimated = estimated_as_stated(said)

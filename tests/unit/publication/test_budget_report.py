@@ -92,3 +92,12 @@ def test_what_is_to_come_meets_the_weeks_of_the_year_before(room, verdict):
 def test_a_spent_budget_has_room_for_nothing():
     said = lines(rows(*((number, 1, "embedded") for number in range(4))), Budget(0.2, 1e-5))
     assert said[-2:] == ["  weeks that fit       0", "  52 weeks in a row fit at no epsilon"]
+
+
+def test_errors_are_foretold_where_towers_are_known_and_a_smaller_epsilon_is_worse():
+    said = budget_report(SETTINGS, Budget(1.0, 1e-6), [], MONDAY, 52, towers=1_303).splitlines()
+    foretold = [line for line in said if line.startswith("    off by about")]
+    now, in_a_row = ([float(part) for part in re.findall(r"(\S+)% in week", line)] for line in foretold)
+    assert len(now) == 5
+    assert all(one < other for one, other in zip(now, in_a_row, strict=True))
+    assert not [line for line in lines([]) if "off by" in line]

@@ -11,6 +11,7 @@ import pytest
 from shapely import box
 
 from density_assets.geography.embedded import embedded_city
+from density_assets.publication.pages.areas import Area, Interval
 from density_assets.publication.pages.page import ReportData, report_html
 
 HOSTILE = '</script><script>alert(1)</script><!--"><img src=x onerror=alert(1)>\'"&{{ data }}{% raise %}'
@@ -67,6 +68,23 @@ def test_the_words_are_there_without_any_script(data):
     for text in ("<h1>town</h1>", "10 – 16 September 2007", "visits, not people", "All is noise.", "Clocks change"):
         assert text in words
     assert '<a href="./counts.csv">Counts</a>' in words
+
+
+def test_parts_of_the_city_stand_there_only_where_errors_of_sums_are_known(data):
+    assert "Parts of the city" not in report_html(data)
+    sums = tuple(Interval(1000 * day, 17) for day in range(1, 9))
+    page = report_html(replace(data, areas=[Area("whole city", 2, sums)]))
+    assert "Parts of the city" in page
+    head, row = re.findall(r"<tr>(.*?)</tr>", page[page.index("Parts of the city") :], re.DOTALL)[:2]
+    assert re.findall(r">(\w+)</th>", head)[2::6] == ["Monday", "Sunday"]
+    assert "".join(texts_of(row)).split("±")[0].split() == ["whole", "city", "2", "1,000"]
+    assert row.count("± 17") == 8
+
+
+def texts_of(html: str) -> list[str]:
+    reader = Reader()
+    reader.feed(html.replace("<", " <"))
+    return reader.texts
 
 
 def test_the_page_may_load_nothing_and_names_no_address(data):

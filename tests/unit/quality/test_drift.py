@@ -3,30 +3,34 @@
 import numpy as np
 import pytest
 
-from density_assets.quality.drift import drift
+from density_assets.quality.drift import Known, drift
 
-QUIET = np.zeros(2)
+
+def week(*visits: float, error: float = 0.0) -> Known:
+    return Known(np.array(visits), np.full(len(visits), error))
 
 
 def test_equal_weeks_have_no_drift_and_growth_is_not_movement():
-    same = drift(np.array([60.0, 40.0]), np.array([60.0, 40.0]), QUIET)
+    same = drift(week(60, 40), week(60, 40))
     assert (same.total, same.moved, same.large) == (0, 0, False)
-    grown = drift(np.array([90.0, 60.0]), np.array([60.0, 40.0]), QUIET)
+    grown = drift(week(90, 60), week(60, 40))
     assert (grown.total, grown.moved) == (pytest.approx(0.5), pytest.approx(0))
     assert grown.large
 
 
 def test_movement_at_the_same_total_is_seen():
-    moved = drift(np.array([20.0, 80.0]), np.array([60.0, 40.0]), QUIET)
+    moved = drift(week(20, 80), week(60, 40))
     assert (moved.total, moved.moved) == (0, pytest.approx(0.4))
     assert moved.large
 
 
-def test_what_noise_explains_is_not_large():
-    assert not drift(np.array([20.0, 80.0]), np.array([60.0, 40.0]), np.array([5.0, 5.0])).large
+def test_what_noise_of_either_week_explains_is_not_large():
+    assert not drift(week(20, 80, error=5), week(60, 40)).large
+    assert not drift(week(20, 80), week(60, 40, error=5)).large
+    assert drift(week(20, 80, error=1), week(60, 40, error=1)).large
 
 
 def test_weeks_without_visits_do_not_divide_by_zero():
-    assert drift(QUIET, QUIET, QUIET).large is False
-    assert drift(np.array([9.0, 9.0]), QUIET, QUIET).total == 18
-    assert drift(QUIET, np.array([9.0, 9.0]), QUIET).total == -1
+    assert drift(week(0, 0), week(0, 0)).large is False
+    assert drift(week(9, 9), week(0, 0)).total == 18
+    assert drift(week(0, 0), week(9, 9)).total == -1

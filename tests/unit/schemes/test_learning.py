@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from test_lowrank_scheme import SETTINGS, town
 
+from density_assets.estimation import blocks
 from density_assets.estimation.weeks.measured import Measured
 from density_assets.privacy.noise import SimulatedNoise
 from density_assets.schemes import SCHEMES, learning, learning_scheme
-from density_assets.schemes.learning import estimate_after, learned
+from density_assets.schemes.learning import estimate_after, learned, sums_after
 from density_assets.schemes.run import draw
 
 PEOPLE, CELLS, TOWERS = 100_000, 30, 40
@@ -42,11 +43,22 @@ def test_earlier_weeks_make_a_week_better(weeks):
     assert errors[2] < errors[0]
 
 
+def test_errors_of_sums_belong_to_the_estimate(weeks):
+    measured, _, places = weeks
+    to_cells, past = places.to_cells("towers"), None
+    for week in measured:
+        estimate, sums = (after(past, week, to_cells, places.tower_xy) for after in (estimate_after, sums_after))
+        visits, each = to_cells @ estimate.series, (np.eye(CELLS), np.eye(168))
+        alone = np.sqrt(sums.variance(visits, estimate.cell_error, *each))
+        assert np.median(alone / estimate.cell_error) == pytest.approx(1.0, abs=0.03)
+        past = learned(past, week, places.tower_xy)
+
+
 def test_errors_of_cells_do_not_depend_on_how_many_are_computed_together(weeks, monkeypatch):
     measured, _, places = weeks
     to_cells = places.to_cells("towers")
     whole = estimate_after(None, measured[0], to_cells, places.tower_xy)
-    monkeypatch.setattr(learning, "AT_ONCE", 7)
+    monkeypatch.setattr(blocks, "AT_ONCE", 7)
     parts = estimate_after(None, measured[0], to_cells, places.tower_xy)
     np.testing.assert_allclose(parts.cell_error, whole.cell_error, rtol=1e-12)
 
@@ -60,6 +72,7 @@ def test_an_estimator_that_fails_says_so_and_leaves_what_was_known(weeks, monkey
     past = learned(None, measured[0], places.tower_xy)
     monkeypatch.setattr(learning, "estimate_week", fail)
     assert estimate_after(past, measured[1], places.to_cells("towers"), places.tower_xy) is None
+    assert sums_after(past, measured[1], places.to_cells("towers"), places.tower_xy) is None
     assert learned(past, measured[1], places.tower_xy) is past
 
 
@@ -77,4 +90,5 @@ def test_a_week_of_nothing_can_be_estimated_and_learned_from(weeks, value):
     past = None
     for week in (nothing, nothing, measured[0]):
         estimate_after(past, week, places.to_cells("towers"), places.tower_xy)
+        assert sums_after(past, week, places.to_cells("towers"), places.tower_xy) is not None
         past = learned(past, week, places.tower_xy)

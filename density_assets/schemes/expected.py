@@ -1,0 +1,48 @@
+"""How far off the weeks of a city will be, before anything is spent: by simulation, settings and public geography.
+
+What decides the error is the noise of a tower in an hour, measured in visits of the mean tower and hour. The embedded
+city was released under several promises (`density study weeks`), which gives the error at some noises; between them it
+is interpolated. Nothing here looks at records.
+"""
+
+import numpy as np
+
+from density_assets.calendar import HOURS
+from density_assets.privacy.events import Gaussian
+from density_assets.privacy.sensitivity import WEIGHT_UNIT
+from density_assets.schemes import learning_scheme
+from density_assets.schemes.scheme import SERIES
+from density_assets.settings import Settings
+
+VISITS = 13.6  # a week of a person: of the embedded city
+WEEKS = (1, 2, 4, 8, 12)  # of a series of releases
+MRE = {  # by the noise of a tower and hour, in the mean visits of one: in these weeks
+    0.08: (0.061, 0.060, 0.058, 0.056, 0.056),
+    0.15: (0.074, 0.072, 0.070, 0.067, 0.067),
+    0.47: (0.109, 0.099, 0.089, 0.081, 0.080),
+    0.86: (0.154, 0.136, 0.117, 0.101, 0.098),
+    0.93: (0.164, 0.141, 0.123, 0.105, 0.102),
+    2.90: (0.330, 0.290, 0.240, 0.200, 0.180),
+}
+LEAST, MOST = min(MRE), max(MRE)
+
+
+def noise_of(settings: Settings, towers: int, people: int) -> float | None:
+    """Noise of a tower and hour in the mean visits of one; none of a scheme that does not learn from weeks."""
+    scheme = learning_scheme(settings.scheme.name)
+    if scheme is None:
+        return None
+    (event,) = scheme.plan(settings)[SERIES]
+    assert isinstance(event, Gaussian)  # of all schemes that learn
+    return event.sigma / WEIGHT_UNIT * towers * HOURS / (VISITS * people)
+
+
+def expected_errors(noise: float) -> dict[int, float]:
+    """Mean relative error of a cell and hour in the first weeks of a series, by week.
+
+    Beyond the largest noise that was tried the error grows as noise does, to the 1 of an empty map at most.
+    """
+    tried = np.log(list(MRE))
+    at = np.log(np.clip(noise, LEAST, MOST))
+    found = (float(np.exp(np.interp(at, tried, np.log(column)))) for column in zip(*MRE.values(), strict=True))
+    return {week: min(error * max(noise / MOST, 1.0), 1.0) for week, error in zip(WEEKS, found, strict=True)}

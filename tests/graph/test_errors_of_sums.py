@@ -1,0 +1,64 @@
+"""Errors of sums with a release: a file that is stated, signed and explained, and what readers do with it."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import polars as pl
+import pytest
+from documented import documented
+from runs import WEEK, materialise
+from test_weeks_in_turn import PROMISE, write_week
+from town import make_town
+
+from density_assets.publication.verification import outcome
+
+FILE = f"errors_of_sums_{WEEK}.parquet"
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("sums")
+    town = make_town(folder)
+    town.settings.write_text(f"{town.settings.read_text()}\n{PROMISE}")
+    write_week(town, WEEK)
+    assert materialise(town.settings, folder / "home").success
+    return folder / "home/town/release"
+
+
+def test_the_file_is_stated_signed_and_explained(release):
+    stated = json.loads((release / f"privacy_statement_{WEEK}.json").read_text())
+    signed = json.loads((release / f"manifest_{WEEK}.json").read_text())
+    assert stated["files"][FILE] == signed["files"][FILE]["sha256"]
+    explained = (release / f"data_dictionary_{WEEK}.md").read_text()
+    for column in pl.read_parquet(release / FILE).columns:
+        assert f"| `{column}` |" in explained.split("## Errors of sums")[1]
+    assert outcome(release / f"manifest_{WEEK}.json").status == 3  # nothing is wrong; who signed was not asked
+
+
+def test_a_changed_file_does_not_verify(release):
+    file = release / FILE
+    content = file.read_bytes()
+    try:
+        file.write_bytes(content[:-1] + b"?")
+        wrong = [text for holds, text in outcome(release / f"manifest_{WEEK}.json").findings if not holds]
+    finally:
+        file.write_bytes(content)
+    assert any(FILE in text for text in wrong)
+
+
+def test_the_page_shows_the_whole_city_as_readers_compute_it(release, monkeypatch):
+    monkeypatch.chdir(release)
+    words: dict = {}
+    for block in documented("errors-of-sums.md", "python"):
+        exec(block, words)
+    page = (release / f"report_{WEEK}.html").read_text()
+    row = page[page.index("<td>whole city</td>") :].split("</tr>")[0]
+    week = row.split("<td")[-1]
+    density = pd.read_parquet(f"density_{WEEK}.parquet")
+    assert f"{density['count'].sum():,} " in week
+    margin = float(f"{1.96 * words['whole_city']:.2g}")
+    assert f"± {margin:,.0f}<" in week
+    squares = (density.standard_error**2).sum() ** 0.5
+    assert words["whole_city"] > 1.2 * squares  # adding squares is not enough
+    assert f'href="./{FILE}"' in page

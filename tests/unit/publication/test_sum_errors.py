@@ -1,0 +1,157 @@
+"""The published table of errors of sums: nothing is lost in it, and what the documentation says to do with it works."""
+
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from documented import DOCS, documented
+from scipy.sparse import csr_array
+
+from density_assets.estimation.weeks.summary import Kind, Summary
+from density_assets.publication.sum_errors import MEANING, SCHEMA, alike, errors_table, summary_from
+
+CELLS, HOURS = 6, 168
+IDS = pl.Series("cell_id", [f"cell {number}" for number in range(CELLS)])
+
+
+@pytest.fixture(scope="module")
+def summary() -> Summary:
+    random = np.random.default_rng(3)
+    sparse = np.zeros((CELLS, 2))
+    sparse[[1, 2], [0, 1]] = 3.0, -2.0
+    kinds = (
+        Kind("places", csr_array(random.normal(size=(CELLS, 3))), random.normal(size=(HOURS, 4))),
+        Kind("places", csr_array(random.normal(size=(CELLS, 2))), np.tril(random.normal(size=(HOURS, HOURS)))),
+        Kind("stretch", csr_array(sparse), np.eye(HOURS)[:, [7]]),
+    )
+    return Summary(kinds, 0.02 * random.normal(size=(HOURS, 2)))
+
+
+@pytest.fixture(scope="module")
+def density() -> pl.DataFrame:
+    random = np.random.default_rng(5)
+    return pl.DataFrame(
+        {
+            "cell_id": np.repeat(IDS.to_numpy(), HOURS).tolist(),
+            "hour": np.tile(np.arange(HOURS), CELLS),
+            "count": random.integers(0, 200, CELLS * HOURS),
+            "standard_error": random.uniform(0.0, 30.0, CELLS * HOURS).round(3),
+        }
+    )
+
+
+def exact(summary: Summary, density: pl.DataFrame, areas: np.ndarray, hours: np.ndarray) -> np.ndarray:
+    visits, error = (density[name].to_numpy().reshape(CELLS, HOURS) for name in ("count", "standard_error"))
+    return np.sqrt(summary.variance(visits, error, np.atleast_2d(areas), hours.reshape(HOURS, -1)))
+
+
+def test_the_table_says_all_that_the_summary_says(summary, density):
+    table = errors_table(summary, IDS)
+    assert table.schema == SCHEMA
+    assert table.select(pl.col("cell_id").is_null() != pl.col("hour").is_null()).to_series().all()
+    again = summary_from(table, IDS)
+    assert [kind.name for kind in again.kinds] == ["places", "places", "stretch"]
+    sums = np.random.default_rng(6).normal(size=(5, CELLS)), np.random.default_rng(7).normal(size=(HOURS, 4))
+    assert exact(again, density, *sums) == pytest.approx(exact(summary, density, *sums), rel=1e-3)
+
+
+def test_a_cell_and_hour_by_itself_has_its_published_error_where_patterns_leave_room(summary, density):
+    visits, error = (density[name].to_numpy().reshape(CELLS, HOURS) for name in ("count", "standard_error"))
+    alone = exact(summary, density, np.eye(CELLS), np.eye(HOURS))
+    room = summary.own(visits, error) > 0
+    assert room.any()
+    assert not room.all()
+    assert alone[room] == pytest.approx(error[room])
+    assert (alone[~room] >= error[~room]).all()
+
+
+def test_the_table_does_not_depend_on_signs(summary):
+    """Which of a pattern and its negative is found depends on the machine."""
+    other = tuple(replace(kind, cells=-kind.cells, hours=-kind.hours) for kind in summary.kinds)
+    assert errors_table(summary, IDS).equals(errors_table(Summary(other, -summary.city), IDS))
+
+
+def turned(kind: Kind) -> Kind:
+    """The same errors by other patterns."""
+    turn = np.linalg.qr(np.random.default_rng(8).normal(size=2 * (kind.cells.shape[1],)))[0]
+    return replace(kind, cells=csr_array(kind.cells @ turn), hours=-kind.hours)
+
+
+def test_summaries_are_alike_if_they_tell_the_same_errors(summary):
+    again = summary_from(errors_table(summary, IDS), IDS)
+    assert alike(summary, again)
+    assert alike(summary, replace(again, kinds=tuple(map(turned, again.kinds))))
+
+
+@pytest.mark.parametrize(("kind", "what", "row"), [(0, "cells", 3), (1, "hours", 50), (2, "cells", 1)])
+def test_a_changed_number_is_noticed(summary, kind, what, row):
+    kinds = list(summary.kinds)
+    patterns = getattr(kinds[kind], what).copy()
+    patterns[row, 0] *= 3
+    kinds[kind] = replace(kinds[kind], **{what: patterns})
+    assert not alike(summary, replace(summary, kinds=tuple(kinds)))
+
+
+def test_what_is_left_out_is_noticed(summary):
+    assert not alike(summary, replace(summary, kinds=summary.kinds[:2]))
+    assert not alike(summary, replace(summary, city=summary.city[:, :1]))
+
+
+@pytest.fixture
+def files(summary, density, tmp_path, monkeypatch) -> pl.DataFrame:
+    """A folder with the files of a week, in which the documentation's lines run."""
+    table = errors_table(summary, IDS)
+    monkeypatch.chdir(tmp_path)
+    density.write_parquet("density_2007-09-10.parquet")
+    table.write_parquet("errors_of_sums_2007-09-10.parquet")
+    return table
+
+
+def test_the_documented_python_works(files, summary, density):
+    words: dict = {}
+    for block in documented("errors-of-sums.md", "python"):
+        exec(block, words)
+    tuesday = (np.arange(HOURS) // 24 == 1).astype(float)
+    three = np.array([1.0, 1, 1, 0, 0, 0])
+    assert words["three_cells"] == pytest.approx(exact(summary, density, three, tuesday).item(), rel=1e-3)
+    whole = exact(summary, density, np.ones(CELLS), np.ones(HOURS))
+    assert words["whole_city"] == pytest.approx(whole.item(), rel=1e-3)
+    tables, pandas = (words["density"], words["errors"]), words["pd"]
+    cell, hour = pandas.Series([1.0], index=["cell 5"]), np.eye(HOURS)[100]  # the stretch is not there
+    one = exact(summary, density, np.eye(CELLS)[5], hour)
+    assert words["standard_error"](cell, hour, *tables) == pytest.approx(one.item(), rel=1e-3)
+    less = pandas.Series([1.0, -0.5], index=["cell 4", "cell 0"])  # not in the order of the file
+    difference = exact(summary, density, np.array([-0.5, 0, 0, 0, 1, 0]), tuesday)
+    assert words["standard_error"](less, tuesday, *tables) == pytest.approx(difference.item(), rel=1e-3)
+
+
+def test_the_documentation_describes_the_columns_as_the_dictionary_does():
+    page = (DOCS / "errors-of-sums.md").read_text(encoding="utf-8")
+    assert list(MEANING) == SCHEMA.names()
+    for name, meaning in MEANING.items():
+        assert f"| `{name}` | {meaning} |" in page
+
+
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
+def test_the_documented_r_works(files, summary, density, tmp_path):
+    density.write_csv("density.csv")
+    files.write_csv("errors.csv")
+    (script,) = documented("errors-of-sums.md", "r")
+    parquet = r'nanoparquet::read_parquet\("(density|errors)[^"]*"\)'
+    script = re.sub(parquet, r'read.csv("\1.csv", na.strings = "")', script)
+    script += """
+a <- c("cell 4" = 1, "cell 0" = -0.5)
+cat(standard_error(a, as.numeric(0:167 %/% 24 == 1), density, errors), "\n")
+cat(standard_error(c("cell 5" = 1), as.numeric(0:167 == 100), density, errors), "\n")
+"""
+    Path("said.R").write_text(script)
+    said = subprocess.run(["Rscript", "said.R"], capture_output=True, text=True, check=True).stdout.split()
+    tuesday = (np.arange(HOURS) // 24 == 1).astype(float)
+    difference = exact(summary, density, np.array([-0.5, 0, 0, 0, 1, 0]), tuesday)
+    one = exact(summary, density, np.eye(CELLS)[5], np.eye(HOURS)[100])
+    assert [float(number) for number in said] == pytest.approx([difference.item(), one.item()], rel=1e-3)
