@@ -160,6 +160,15 @@ def wiener(
     return mean, (1 - noise) * (seen - mean), noise * signal, common, error
 
 
+def not_negative(series: Floats) -> Floats:
+    """A matrix of towers by hours without its negative entries, every hour with the sum it had.
+
+    Dropping them alone would add visits, most of all to hours in which there are few.
+    """
+    dropped = np.maximum(series, 0.0)
+    return np.asarray(dropped * (np.maximum(series.sum(axis=0), 0.0) / np.maximum(dropped.sum(axis=0), TINY)))
+
+
 def nearness(xy: Floats, together: int = TOGETHER, block: int = BLOCK) -> BlockDiagonal:
     """Public correlation of towers' deviations: exponential in distance, plus what is a tower's own.
 

@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 # Chosen on cities of seeds 5 and 7 with 20,000 to 500,000 people (`docs/weeks.md`).
 FADING_HOURS = 6.0  # a rhythm is alike over so many hours of the day
 ANY_DAY, SAME_KIND, SAME_DAY = 0.7, 0.25, 0.05  # parts of it on all days, on (non-)working days, on one day
-OWN_HOUR = 0.003  # what an hour has for itself: in a city that rises above the noise, doors open on the hour
+OWN_HOUR = 0.001  # what an hour has for itself: in a city that rises above the noise, doors open on the hour
 KAPPA = 10.0 ** np.arange(-3.0, 2.1, 0.5)
 OPEN = 100.0  # variance of the level, relative to its square
 

@@ -19,7 +19,7 @@ from scipy.sparse import eye_array
 
 from density_assets.calendar import HOURS
 from density_assets.estimation.blocks import Areas, BlockDiagonal
-from density_assets.estimation.kronecker import Filtered, learn, modes, nearness, nothing
+from density_assets.estimation.kronecker import Filtered, learn, modes, nearness, not_negative, nothing
 from density_assets.estimation.sizes import Ground, sizes
 from density_assets.estimation.tower_ratio import Totals, TowerRatio, tower_ratio
 from density_assets.estimation.weeks.errors import (
@@ -144,7 +144,7 @@ def _seen(past: State, measured: Measured, profile: Profile, ground: Ground) -> 
     usual = np.clip(residual - change, -CLIP * sigma, CLIP * sigma)
     new = filter_innovation(usual, expected, sigma, profile, past.evidence)
     days = odd_days(residual, sigma**2 + new.variance, towers)
-    series = np.maximum(expected + new.step + change, 0.0)
+    series = not_negative(expected + new.step + change)
     errors: Errors = Together((new.errors, OfFactors(profile.mean, factors.covariance), OfStretches(found)))
     if towers.any() or days.any():
         alone, hours = _alone(measured, ground), np.repeat(days, DAY)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from density_assets.estimation.blocks import BlockDiagonal
-from density_assets.estimation.kronecker import SMALLEST, Filtered, learn, modes
+from density_assets.estimation.kronecker import SMALLEST, Filtered, learn, modes, not_negative
 from density_assets.estimation.weeks.state import Pooled
 
 Floats = NDArray[np.float64]
@@ -35,7 +35,7 @@ class Profile:
     @cached_property
     def mean(self) -> Floats:
         """Weighted visits per tower and hour, not below zero."""
-        return np.maximum(self.whitened.mean * self.pooled.unit, 0.0)
+        return not_negative(self.whitened.mean * self.pooled.unit)
 
     @cached_property
     def variance(self) -> Floats:
