@@ -101,6 +101,7 @@ def learn(
     start: Floats | None = None,
     rounds: int = ROUNDS,
     unit: Floats | float = 1.0,
+    smooth: bool = True,
 ) -> Filtered:
     """Bayes' estimate, with the rhythm m and the covariance B that make what was seen most likely.
 
@@ -108,20 +109,22 @@ def learn(
     (Dempster, Laird & Rubin 1977) on the rows of U'Y, independent and N(size_j · m, scale_j · B + sigma²).
 
     start: the B to begin with. rounds: 0 takes it as it is. unit: what hours were divided by.
+    smooth: whether the rhythm has a prior; else it is taken as it is measured.
     """
     basis, scale = along.towers, along.scale
     seen, sizes = basis.T @ noisy, basis.T @ size
     matched, noise = sizes @ seen / (sizes @ sizes), sigma**2 / float(sizes @ sizes)
-    prior = rhythm_prior(matched, noise, unit)
-    rhythm, _ = posterior_rhythm(matched, noise * np.eye(len(prior)), prior)
+    prior = rhythm_prior(matched, noise, unit) if smooth else None
+    rhythm = matched if prior is None else posterior_rhythm(matched, noise * np.eye(len(prior)), prior)[0]
     rhythm = np.maximum(rhythm, SMALLEST * abs(rhythm.mean()))
     guess = rhythm[:, None] * likeness(len(rhythm)) * rhythm
     covariance = DEVIATION * guess if start is None else start
     for step in range(max(rounds, 1)):
         values, hours = np.linalg.eigh(covariance)
         values = np.maximum(values, TINY * values[-1])
+        along_hours = None if prior is None else hours.T @ prior @ hours
         mean, deviation, variance, common, rhythm_error = wiener(
-            seen @ hours, sizes, scale[:, None] * values, sigma, hours.T @ prior @ hours
+            seen @ hours, sizes, scale[:, None] * values, sigma, along_hours
         )
         used = covariance
         if step < rounds:
@@ -144,7 +147,7 @@ def nothing(shape: tuple[int, ...], sigma: float, near: BlockDiagonal) -> Filter
 
 
 def wiener(
-    seen: Floats, size: Floats, signal: Floats, sigma: float, prior: Floats
+    seen: Floats, size: Floats, signal: Floats, sigma: float, prior: Floats | None
 ) -> tuple[Floats, Floats, Floats, Floats, Floats]:
     """Wiener's filter where all but the prior of the rhythm is diagonal: mean, deviations and their variance, errors.
 
@@ -154,7 +157,8 @@ def wiener(
     total = signal + sigma**2
     precision = (size**2 / total.T).sum(axis=1)
     measured = (size / total.T * seen.T).sum(axis=1) / precision  # generalised least squares
-    rhythm, error = posterior_rhythm(measured, np.diag(1 / precision), prior)
+    noise_of_rhythm = np.diag(1 / precision)
+    rhythm, error = (measured, noise_of_rhythm) if prior is None else posterior_rhythm(measured, noise_of_rhythm, prior)
     mean, noise = np.outer(size, rhythm), sigma**2 / total
     common = size[:, None] * noise * np.sqrt(np.maximum(np.diag(error), 0.0))
     return mean, (1 - noise) * (seen - mean), noise * signal, common, error

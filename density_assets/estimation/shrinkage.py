@@ -4,7 +4,8 @@ All of it is post-processing: it reads what a mechanism released, so it spends n
 proof. What each part gained, and what was tried and left out, is in `docs/lowrank.md`.
 
 `shrink` knows nothing but sigma. `posterior` also knows that towers near each other live in similar rhythms and that
-days resemble days, and learns the rest: it is what a release uses.
+days resemble days, and learns the rest: it is what releases used before weeks learned from weeks, and stays as it was,
+so that their estimates can be made again. The estimator of `weeks/` knows more of small cities.
 """
 
 import math
@@ -16,7 +17,6 @@ from scipy.sparse import csr_array
 
 from density_assets.estimation.blocks import BlockDiagonal, some_rows
 from density_assets.estimation.kronecker import learn, modes, nearness, nothing
-from density_assets.estimation.sizes import Ground, sizes
 
 Floats = NDArray[np.float64]
 
@@ -101,9 +101,22 @@ def posterior(noisy: Floats, sigma: float, xy: Floats) -> Posterior:
         return _unfiltered(noisy.copy(), sigma, near)
     if noisy.mean() <= 0:  # not even the city as a whole rises above the noise
         return _unfiltered(np.zeros_like(noisy), sigma, near)
-    size = sizes(noisy, sigma, Ground.of(xy, near))
-    known = learn(noisy, sigma, size, modes(size, near))
+    size = _sizes(noisy, sigma)
+    known = learn(noisy, sigma, size, modes(size, near), smooth=False)
     return Posterior(known.mean, known.towers, known.hours, known.variance, known.common)
+
+
+def _sizes(noisy: Floats, sigma: float) -> Floats:
+    """How large each tower is, 1 on average: its row matched with the mean row, drawn to 1 by what is noise.
+
+    The matched filter s_i = <Y_i, m> / <m, m> has noise sigma²/<m, m>; the rest of its variance is between towers.
+    """
+    rhythm = noisy.mean(axis=0)
+    power = rhythm @ rhythm
+    raw = noisy @ rhythm / power
+    between = raw.var()
+    kept = max(0.0, 1.0 - sigma**2 / power / between) if between > 0 else 0.0
+    return np.asarray(1.0 + kept * (raw - 1.0))
 
 
 def _unfiltered(mean: Floats, sigma: float, near: BlockDiagonal) -> Posterior:

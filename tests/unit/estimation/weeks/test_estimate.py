@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+from density_assets.estimation.kronecker import learn, modes, nearness
 from density_assets.estimation.shrinkage import posterior
+from density_assets.estimation.sizes import Ground, sizes
 from density_assets.estimation.weeks.estimate import estimate_week
 from density_assets.estimation.weeks.measured import Measured
 from density_assets.estimation.weeks.state import State
@@ -45,9 +47,21 @@ def after(weeks: list[np.ndarray]):
 def test_the_first_week_is_the_filter_of_a_single_week():
     measured = measure(usual_week(), 0, towers=False)
     estimate, state = estimate_week(None, measured, XY)
-    mean = np.maximum(posterior(measured.series, SIGMA, XY).mean, 0.0)
+    near = nearness(XY)
+    size = sizes(measured.series, SIGMA, Ground.of(XY, near))
+    mean = np.maximum(learn(measured.series, SIGMA, size, modes(size, near)).mean, 0.0)
     assert estimate.series == pytest.approx(mean * measured.visits / mean.sum())
     assert state.weeks == 1
+
+
+@pytest.mark.parametrize("part", [1.0, 0.1])
+def test_the_priors_of_rhythm_and_sizes_gain_most_in_a_small_city(part):
+    truth = part * usual_week()
+    measured = measure(truth, 0, towers=False)
+    without = np.maximum(posterior(measured.series, SIGMA, XY).mean, 0.0)
+    without *= measured.visits / without.sum()
+    gained = error(estimate_week(None, measured, XY)[0], truth) / (np.abs(without - truth).mean() / truth.mean())
+    assert gained < (0.7 if part < 1 else 0.95)
 
 
 def test_every_week_makes_the_next_one_better():
