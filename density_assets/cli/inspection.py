@@ -20,6 +20,7 @@ from density_assets.geography.voronoi import tower_cells
 from density_assets.records.confinement import named_files, refuse_kept
 from density_assets.records.event_files import is_complete, record_files
 from density_assets.records.usable import mostly_unusable
+from density_assets.schemes.expected import expected_worth
 from density_assets.settings import Settings
 from resources.sql.ingest import events, unquoted
 
@@ -54,6 +55,8 @@ def _geography(settings: Settings, cells: Cells, towers: Towers) -> Iterator[tup
     )
     yield "overlaps", f"{len(pieces):,} above 1 m²"
     yield "cover", f"{len(minimum_cover(pieces)):,} cells"
+    if (told := expected_worth(settings, len(towers))) is not None:
+        yield "expected", "by simulation, before anything is spent: " + told.note
 
 
 def _visits(

@@ -46,6 +46,7 @@ from density_assets.publication.pictures.maps import value_map
 from density_assets.publication.pictures.rhythm import week_rhythm
 from density_assets.publication.statement import Facts, as_markdown, statement
 from density_assets.publication.sum_errors import summary_from
+from density_assets.quality.worth import Worth, worth
 from density_assets.schemes.scheme import SERIES, TOTALS
 from resources.tables.files import parquet_bytes, write_durably
 
@@ -108,14 +109,20 @@ def count_files(step: Step, density: pl.DataFrame, cells: pl.DataFrame) -> dict[
     """The files of the counts and what they hold."""
     counts, sums = density["count"].to_numpy().reshape(-1, HOURS), known_sums(step)
     told_in = None if sums is None else step.files.file(*ERRORS_OF_SUMS).name
+    of_counts = None if sums is None else _worth(density)  # earlier files say nothing of it, and stay as they are
     contents = (
         parquet_bytes(density),
         density.write_csv().encode(),
         geojson(cells_from(cells), counts).encode(),
-        dictionary(step.settings.city.name, step.settings.city.timezone, step.clock, told_in).encode(),
+        dictionary(step.settings.city.name, step.settings.city.timezone, step.clock, told_in, of_counts).encode(),
         *(() if sums is None else (parquet_bytes(sums),)),
     )
     return dict(zip(names_of_counts(step), contents, strict=True))
+
+
+def _worth(density: pl.DataFrame) -> Worth:
+    """What the counts say more than a flat or an empty map does."""
+    return worth(*(density[name].to_numpy().reshape(-1, HOURS) for name in ("count", "standard_error")))
 
 
 def names_of_counts(step: Step) -> list[Path]:
@@ -130,7 +137,13 @@ def names_of_counts(step: Step) -> list[Path]:
         "file": column("file of the release", "published_counts.file"),
         "sha256": column("its digest", "published_counts.sha256"),
     },
-    deps=lambda city: (*DOORS, "published_counts", *of_sums(city), *(("smoothed_series",) if learns(city) else ())),
+    deps=lambda city: (
+        *DOORS,
+        "density",
+        "published_counts",
+        *of_sums(city),
+        *(("smoothed_series",) if learns(city) else ()),
+    ),
     kinds=("json", "markdown"),
     given=("accounts", "paid_by", "estimated"),
 )
@@ -179,9 +192,11 @@ def stated(step: Step, accounts: Accounts, paid_by: frozenset[str], estimated: E
         files=digests([*names_of_counts(step), file]),
         estimated=estimated,
         fell_back=estimated is not None and step.read("smoothed_series")["estimator"][0] == ALONE,
+        worth=_worth(step.read("density")),
     )
     said = statement(facts)
-    # Warnings compare with the population that settings state: those of a published week are what was stated then.
+    # Warnings compare with the population that settings state, and grow with versions: those of a published week are
+    # what was stated then.
     published = published_statement(step.files)
     return {**said, "warnings": published["warnings"]} if "warnings" in published else said
 
@@ -243,7 +258,7 @@ def page_file(
             standard_errors=errors,
             statement=files.file("privacy_statement", "md").read_text(encoding="utf-8"),
             downloads=downloads,
-            notes=[clock_note(step.clock)],
+            notes=[clock_note(step.clock), *([] if sums is None else [_worth(density).note])],
             manifest=files.file("manifest", "json").name,
             fingerprint=Seal.at(accounts, accounts.end_of(paid_by)).fingerprint,
             areas=areas,

@@ -11,7 +11,7 @@ from density_assets.privacy.periods import WEEK, Period, Weeks, calendar_year, p
 from density_assets.privacy.planning import AHEAD, epsilon_that_fits, weeks_that_fit
 from density_assets.publication.spending import counted, counted_weeks, releases_of
 from density_assets.schemes import SCHEMES
-from density_assets.schemes.expected import expected_errors, noise_of
+from density_assets.schemes.expected import expected_errors, expected_worth, noise_of
 from density_assets.settings import Settings
 
 
@@ -78,6 +78,10 @@ def _foretold(settings: Settings, towers: int | None) -> Iterator[str]:
     if noise is not None:
         by_week = ", ".join(f"{error:.1%} in week {week}" for week, error in expected_errors(noise).items())
         yield f"    off by about       {by_week}"
+    if (told := expected_worth(settings, towers)) is not None:
+        others = f"a flat map {told.flat:.0%}, an empty map {told.empty:.0%}"
+        yield f"    beside other maps  the first week {told.release:.0%}, {others}"
+        yield from (f"    warning: {words}" for words in told.warnings)
 
 
 def _of_budget(period: Period, weeks: Weeks, budget: Budget) -> str:

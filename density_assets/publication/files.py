@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from density_assets.calendar import HOURS, WeekClock
 from density_assets.geography.cells_and_towers import Cells
 from density_assets.publication.sum_errors import MEANING
+from density_assets.quality.worth import Worth
 
 AUDIT_PAGE = "audit.html"  # beside the pages of releases
 MEASUREMENTS = "measurements"  # folder of stored draws, which are published too
@@ -131,11 +132,14 @@ def clock_note(clock: WeekClock) -> str:
     return "Clocks do not change this week."
 
 
-def dictionary(city: str, timezone: str, clock: WeekClock, errors_of_sums: str | None = None) -> str:
-    """The data dictionary. errors_of_sums: the name of their file, if there is one."""
+def dictionary(
+    city: str, timezone: str, clock: WeekClock, errors_of_sums: str | None = None, worth: Worth | None = None
+) -> str:
+    """The data dictionary. errors_of_sums: the name of their file, if there is one. worth: of the counts, if stated."""
     columns = "\n".join(f"| `{name}` | {meaning} |" for name, meaning in MEANING.items())
     sums = OF_SUMS.format(file=errors_of_sums, columns=columns) if errors_of_sums else ""
-    return DICTIONARY.format(city=city, week=clock.week, timezone=timezone, clock=clock_note(clock), sums=sums)
+    note = clock_note(clock) if worth is None else f"{clock_note(clock)}\n\n{worth.note}"
+    return DICTIONARY.format(city=city, week=clock.week, timezone=timezone, clock=note, sums=sums)
 
 
 def digests(files: list[Path]) -> dict[str, str]:

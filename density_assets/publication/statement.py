@@ -18,6 +18,7 @@ from density_assets.privacy.periods import monday_of
 from density_assets.privacy.promise import explain_release
 from density_assets.privacy.release import Release
 from density_assets.publication.software import software
+from density_assets.quality.worth import Worth
 
 FORMAT = "density statement 2"
 UNIT = (
@@ -37,6 +38,7 @@ class Facts:
     files: digests of the published files, by name; the chain's is among them.
     estimated: what the estimate is made of; none if the week was estimated alone, which says nothing of it.
     fell_back: whether it was estimated alone because the estimator failed.
+    worth: what the counts are worth beside a flat and an empty map; none says nothing of it.
     """
 
     release: Release
@@ -50,6 +52,7 @@ class Facts:
     files: dict[str, str]
     estimated: Estimated | None = None
     fell_back: bool = False
+    worth: Worth | None = None
 
     @property
     def before(self) -> list[Row]:
@@ -90,7 +93,11 @@ def statement(facts: Facts) -> dict[str, Any]:
         "policy": _policy(facts),
         "cumulative": _cumulative(facts),
         **({"estimate": _estimate(facts, facts.estimated)} if facts.estimated else {}),
-        "warnings": [*warnings(release.delta, facts.people), *_restored(facts)],
+        "warnings": [
+            *warnings(release.delta, facts.people),
+            *_restored(facts),
+            *(facts.worth.warnings if facts.worth else ()),
+        ],
         "software": dict(facts.charges[-1].software or software()),
         "files": facts.files,
     }

@@ -10,6 +10,7 @@ import numpy as np
 from density_assets.calendar import HOURS
 from density_assets.privacy.events import Gaussian
 from density_assets.privacy.sensitivity import WEIGHT_UNIT
+from density_assets.quality.worth import Worth
 from density_assets.schemes import learning_scheme
 from density_assets.schemes.scheme import SERIES
 from density_assets.settings import Settings
@@ -25,6 +26,11 @@ MRE = {  # by the noise of a tower and hour, in the mean visits of one: in these
     2.90: (0.330, 0.290, 0.240, 0.200, 0.180),
 }
 LEAST, MOST = min(MRE), max(MRE)
+# First weeks of cities of the same generator (seed 5, 60 and 1,300 towers, 20,000 to 500,000 people, epsilon 0.1 to 1).
+FLAT = {1.2: 1.20, 3.1: 0.70, 6.2: 0.53, 31.0: 0.39, 135.0: 0.36}  # MRE of a flat map, by visits of a tower and hour
+BESIDE_FLAT = {  # MRE of the release in that of a flat map, by noise; at 6 two cities have 0.89 and 1.05
+    0.14: 0.22, 0.43: 0.36, 0.71: 0.51, 1.2: 0.63, 3.1: 0.76, 6.0: 0.97, 9.4: 0.98, 19.0: 1.11, 47.0: 1.28, 130.0: 1.73,
+}  # fmt: skip
 
 
 def noise_of(settings: Settings, towers: int, people: int) -> float | None:
@@ -46,3 +52,21 @@ def expected_errors(noise: float) -> dict[int, float]:
     at = np.log(np.clip(noise, LEAST, MOST))
     found = (float(np.exp(np.interp(at, tried, np.log(column)))) for column in zip(*MRE.values(), strict=True))
     return {week: min(error * max(noise / MOST, 1.0), 1.0) for week, error in zip(WEEKS, found, strict=True)}
+
+
+def expected_worth(settings: Settings, towers: int | None) -> Worth | None:
+    """What the first week will be worth beside a flat and an empty map; none where the city's size is not known.
+
+    towers: of the public geography.
+    """
+    people = settings.city.population or (settings.city.simulated_users if settings.city.synthetic else None)
+    noise = noise_of(settings, towers, people) if towers and people else None
+    if noise is None or towers is None or people is None:
+        return None
+    flat = _between(FLAT, VISITS * people / (towers * HOURS))
+    return Worth(_between(BESIDE_FLAT, noise) * flat, flat, 1.0)
+
+
+def _between(tried: dict[float, float], at: float) -> float:
+    """Interpolated between what was tried, on logarithms; beyond, the last that was."""
+    return float(np.exp(np.interp(np.log(at), np.log(list(tried)), np.log(list(tried.values())))))

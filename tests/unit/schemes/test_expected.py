@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from density_assets.schemes.expected import MOST, MRE, WEEKS, expected_errors, noise_of
+from density_assets.schemes.expected import MOST, MRE, WEEKS, expected_errors, expected_worth, noise_of
 from density_assets.settings import Settings
 
 
@@ -32,3 +32,24 @@ def test_noise_falls_with_people_and_epsilon_and_rises_with_towers():
     assert 2.5 * noise_of(settings.with_epsilon(1.0), 1_303, 2_000_000) < noise
     efpag = settings.model_copy(update={"scheme": settings.scheme.model_copy(update={"name": "efpag"})})
     assert noise_of(efpag, 1_303, 2_000_000) is None
+
+
+def city(people: int) -> Settings:
+    return Settings.model_validate({"city": {"population": people}})
+
+
+def test_a_large_city_is_worth_its_promise_and_a_small_one_is_not():
+    large, small = (expected_worth(city(people), 1_303) for people in (2_000_000, 20_000))
+    assert not large.too_small
+    assert large.release < 0.6 * large.flat
+    assert small.too_small
+    assert small.release > small.flat
+
+
+def test_fewer_towers_make_a_small_city_worth_it():
+    assert expected_worth(city(100_000), 1_303).too_small
+    assert not expected_worth(city(100_000), 60).too_small
+
+
+def test_nothing_is_foretold_of_a_city_of_unknown_size():
+    assert expected_worth(city(100_000), None) is None
