@@ -25,6 +25,7 @@ from density_assets.graph.jobs import (
     REBUILD,
     WEEKLY,
 )
+from density_assets.graph.past import learns
 from density_assets.graph.terminal import Ended, execute, is_week
 from density_assets.graph.vintages import final_of
 from density_assets.privacy.acts import Act, act_under
@@ -63,6 +64,10 @@ def rebuild(city: City, first: str | None, last: str | None, act: Act | None, *,
 def final_estimate(city: City, asked: str, act: Act | None) -> int:
     """Estimate a released week again with the weeks after it and say where that is; the exit status of the command."""
     week = _known(city, parse_week(asked))
+    if not learns(city):
+        raise BadInput(
+            f"scheme.name must be one that learns from other weeks, got {city.scheme.name}: name lowrank again"
+        )
     final = final_of(city.as_drawn(week), week)
     if not _run_week(city, FINAL_ESTIMATE, week, act):
         return 1
