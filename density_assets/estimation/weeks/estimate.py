@@ -58,7 +58,7 @@ class WeekEstimate:
 
 
 @dataclass(frozen=True)
-class _Seen:
+class Seen:
     """What a week looks like before it is scaled to visits, and what of it the past should learn.
 
     week: what joins the past. towers, days: those that are odd. evidence: of drift.
@@ -100,7 +100,7 @@ def _check(state: State | None, measured: Measured, xy: Floats) -> None:
         raise ValueError(f"the past must be of the same {shape[0]} towers, got {len(state.total)}")
 
 
-def _first(past: State, measured: Measured, near: BlockDiagonal) -> tuple[_Seen, State]:
+def _first(past: State, measured: Measured, near: BlockDiagonal) -> tuple[Seen, State]:
     """The single-week filter; stretches are kept from the past that follows."""
     filtered = _alone(measured, near)
     mean = np.maximum(filtered.mean, 0.0)
@@ -109,15 +109,15 @@ def _first(past: State, measured: Measured, near: BlockDiagonal) -> tuple[_Seen,
     change, use = changes(found, mean.shape)
     week = Week(measured.series - change, measured.sigma, np.ones(mean.shape[1]), use)
     none_odd = np.zeros(len(mean), bool), np.zeros(mean.shape[1] // DAY, bool)
-    seen = _Seen(mean, _errors_alone(filtered), week, *none_odd, past.evidence)
+    seen = Seen(mean, _errors_alone(filtered), week, *none_odd, past.evidence)
     learned = replace(past, hours=filtered.covariance)
     return seen, learned.faded(np.ones_like(mean)).with_week(week)
 
 
-def _next(past: State, measured: Measured, near: BlockDiagonal) -> tuple[_Seen, State]:
+def _next(past: State, measured: Measured, near: BlockDiagonal) -> tuple[Seen, State]:
     """A week after others: first as the past knows sizes and hours, then as this week lets us know them better."""
     pooled = past.pooled()
-    first = _seen(past, measured, Profile.of(pooled, sizes(pooled.mean, pooled.sigma), past.hours, near), near)
+    first = first_look(past, measured, near)
     joined = past.with_week(first.week).pooled()
     size = sizes(joined.mean, joined.sigma)
     hours = Profile.of(joined, size, past.hours, near, RELEARNED).hours
@@ -127,7 +127,13 @@ def _next(past: State, measured: Measured, near: BlockDiagonal) -> tuple[_Seen, 
     return seen, learned.faded(kept).with_week(replace(seen.week, use=use))
 
 
-def _seen(past: State, measured: Measured, profile: Profile, near: BlockDiagonal) -> _Seen:
+def first_look(past: State, measured: Measured, near: BlockDiagonal) -> Seen:
+    """The week as the past alone knows sizes and hours; the past must tell something."""
+    pooled = past.pooled()
+    return _seen(past, measured, Profile.of(pooled, sizes(pooled.mean, pooled.sigma), past.hours, near), near)
+
+
+def _seen(past: State, measured: Measured, profile: Profile, near: BlockDiagonal) -> Seen:
     """The week, given the usual one."""
     noisy, sigma = measured.series, measured.sigma
     factors = hour_factors(noisy, sigma, profile)
@@ -143,7 +149,7 @@ def _seen(past: State, measured: Measured, profile: Profile, near: BlockDiagonal
     errors: Errors = Together((new.errors, OfFactors(profile.mean, factors.covariance), OfStretches(found)))
     if towers.any() or days.any():
         series, errors = _apart(series, errors, towers, np.repeat(days, DAY), _alone(measured, near))
-    return _Seen(series, errors, Week(noisy - change, sigma, factors.value, use), towers, days, new.evidence)
+    return Seen(series, errors, Week(noisy - change, sigma, factors.value, use), towers, days, new.evidence)
 
 
 def _apart(series: Floats, errors: Errors, towers: Mask, hours: Mask, alone: Filtered) -> tuple[Floats, Errors]:
@@ -164,7 +170,7 @@ def _errors_alone(filtered: Filtered) -> Errors:
     return Separable(filtered.towers, filtered.hours, filtered.variance, filtered.common)
 
 
-def _with_totals(past: State, measured: Measured, seen: _Seen) -> State:
+def _with_totals(past: State, measured: Measured, seen: Seen) -> State:
     """The past with this week's totals of towers, as shares of the city; without them if they are not clear."""
     if measured.towers is None or not Totals(measured.towers, _errors_of_totals(measured)).clear:
         return past
@@ -183,7 +189,7 @@ def _errors_of_totals(measured: Measured) -> Floats:
     return np.full(len(measured.series), measured.towers_sigma)
 
 
-def _scaled(seen: _Seen, past: State, measured: Measured, xy: Floats) -> WeekEstimate:
+def _scaled(seen: Seen, past: State, measured: Measured, xy: Floats) -> WeekEstimate:
     """In visits: towers by the ratio of their totals, the city by the noisy number of visits."""
     ratio = _ratio(seen, past, xy)
     total = max(float((ratio.factor[:, None] * seen.series).sum()), 1.0)
@@ -192,7 +198,7 @@ def _scaled(seen: _Seen, past: State, measured: Measured, xy: Floats) -> WeekEst
     return WeekEstimate(series, Scaled(seen.series, seen.errors, ratio.factor, ratio.error, scale, error, xy))
 
 
-def _ratio(seen: _Seen, past: State, xy: Floats) -> TowerRatio:
+def _ratio(seen: Seen, past: State, xy: Floats) -> TowerRatio:
     """By what the weights made each tower too small or too large, from the totals of all weeks."""
     if not past.towers_weight.all():
         return TowerRatio(np.ones(len(xy)), np.zeros(len(xy)))

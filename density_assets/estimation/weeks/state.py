@@ -118,6 +118,22 @@ class State:
             towers_noise=towers**2 * self.towers_noise,
         )
 
+    def joined(self, other: "State") -> "State":
+        """The sums over the weeks of both, which share none; how hours vary is known from the longer one."""
+        longer = self if self.weeks >= other.weeks else other
+        return replace(
+            longer,
+            total=self.total + other.total,
+            weight=self.weight + other.weight,
+            noise=self.noise + other.noise,
+            evidence=self.evidence + other.evidence,
+            measured=self.measured + other.measured,
+            filtered=self.filtered + other.filtered,
+            towers_weight=self.towers_weight + other.towers_weight,
+            towers_noise=self.towers_noise + other.towers_noise,
+            weeks=self.weeks + other.weeks,
+        )
+
     def pooled(self) -> Pooled:
         """The mean of the weeks; its noise, which is nearly so, is taken as a product of one of towers and of hours."""
         spread = np.log(self.noise / self.weight**2) / 2
