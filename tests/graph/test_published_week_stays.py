@@ -11,11 +11,13 @@ from town import Town
 from density_assets.city import City
 from density_assets.definitions import BLUEPRINTS, build
 from density_assets.graph.partitions import weekly_partitions
+from density_assets.graph.zones import FINAL
 from density_assets.privacy.zones import Zone
 from density_assets.settings import load_settings
 from resources.ledger.ledger import Ledger
 
-OPEN = [plan.name for plan in BLUEPRINTS if plan.weekly and plan.zone.open and plan.zone is not Zone.PUBLIC]
+WEEKLY = [plan for plan in BLUEPRINTS if plan.weekly and plan.group != FINAL]  # what the weekly job makes
+OPEN = [plan.name for plan in WEEKLY if plan.zone.open and plan.zone is not Zone.PUBLIC]
 
 
 @pytest.fixture
