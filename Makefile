@@ -14,7 +14,7 @@ override REASON := $(value REASON)
 export DENSITY_REASON := $(REASON)
 endif
 
-.PHONY: release backfill rebuild evaluate check verify audit study results ui budget ledger purge test mutants browser lint bench clean
+.PHONY: release backfill rebuild final evaluate check verify audit study results ui budget ledger purge test mutants browser lint bench clean
 
 release: $(VENV)/ready  ## one week, from records to everything derived from them [SETTINGS=my.toml] [WEEK=2007-09-10] [BY=…] [REASON=…]
 	@$(RUN) density_assets release $(CITY)
@@ -24,6 +24,9 @@ backfill: $(VENV)/ready  ## one week after another, until the first that is refu
 
 rebuild: $(VENV)/ready  ## tables and files of released weeks again, from stored draws [FROM=…] [TO=…] [SETTINGS=…]
 	@$(RUN) density_assets rebuild $(if $(SETTINGS),--settings $(SETTINGS)) $(if $(FROM),--from $(FROM)) $(if $(TO),--to $(TO))
+
+final: $(VENV)/ready  ## a released week again with the weeks after it, beside the first; no charge WEEK=2007-09-10 [SETTINGS=my.toml] [BY=…] [REASON=…]
+	@$(RUN) density_assets final $(WEEK) $(if $(SETTINGS),--settings $(SETTINGS))
 
 evaluate: $(VENV)/ready  ## a released week against the truth; confidential of real people WEEK=2007-09-10 [SETTINGS=my.toml]
 	@$(RUN) density_assets evaluate $(CITY)

@@ -8,6 +8,7 @@ from density_assets.graph import (
     doors,
     estimating,
     evaluation,
+    final,
     jobs,
     past,
     public,
@@ -21,13 +22,14 @@ from density_assets.graph.catalogue import Catalogue
 from density_assets.graph.checks import CHECKS
 from density_assets.graph.console import console
 from density_assets.graph.partitions import weekly_partitions
+from density_assets.graph.past import learns
 from density_assets.graph.research import study_asset
 from density_assets.graph.zone_rule import refuse_leaks
 from density_assets.publication.pages.lineage import Node
 from density_assets.records.confinement import named_files, refuse_kept
 from density_assets.research.studies import STUDIES
 
-BLUEPRINTS = blueprints(public, confidential, doors, past, estimating, release, register, signing, evaluation)
+BLUEPRINTS = blueprints(public, confidential, doors, past, estimating, release, register, signing, final, evaluation)
 
 
 def build(city: City, *, by_force: bool = False) -> dg.Definitions:
@@ -41,10 +43,11 @@ def build(city: City, *, by_force: bool = False) -> dg.Definitions:
     weekly = jobs.weekly_release(weeks, real=not city.synthetic)
     secret = [blueprint.name for blueprint in BLUEPRINTS if blueprint.zone.secret]
     purges = [jobs.purge_job(secret, force=force) for force in ([False, True] if by_force else [False])]
+    finals = [jobs.final_estimate(weeks)] if learns(city) else []
     return dg.Definitions(
         assets=following(assets),
         asset_checks=[check.build(known) for check in CHECKS],
-        jobs=[weekly, jobs.rebuild_release(weeks), jobs.evaluate_release(weeks), jobs.audit_job(), *purges],
+        jobs=[weekly, jobs.rebuild_release(weeks), jobs.evaluate_release(weeks), jobs.audit_job(), *finals, *purges],
         schedules=[weekly_schedule(city, weekly)],
         sensors=sensors(city, weekly),
         loggers={"console": console},

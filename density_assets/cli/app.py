@@ -24,7 +24,7 @@ app = typer.Typer(
 )
 
 _PANELS: dict[str, tuple[Callable[..., int], ...]] = {
-    "Weeks": (weeks.release, weeks.backfill, weeks.rebuild, weeks.evaluate, weeks.purge),
+    "Weeks": (weeks.release, weeks.backfill, weeks.rebuild, weeks.final, weeks.evaluate, weeks.purge),
     "Budget and audit": (books.budget, books.verify, books.audit),
     "Ledger": (keeping.ledger, keeping.policy, keeping.approve, keeping.sign),
     "Studies": (studies.study, studies.results),

@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 from shlex import quote
@@ -14,11 +15,23 @@ from density_assets.city import City
 from density_assets.cli.options import chosen_week
 from density_assets.definitions import build
 from density_assets.errors import BadInput
-from density_assets.graph.jobs import AUDIT, EVALUATE, ON_THE_TERMINAL, PURGE, PURGE_BY_FORCE, REBUILD, WEEKLY
+from density_assets.graph.jobs import (
+    AUDIT,
+    EVALUATE,
+    FINAL_ESTIMATE,
+    ON_THE_TERMINAL,
+    PURGE,
+    PURGE_BY_FORCE,
+    REBUILD,
+    WEEKLY,
+)
+from density_assets.graph.past import learns
 from density_assets.graph.terminal import Ended, execute, is_week
+from density_assets.graph.vintages import final_of
 from density_assets.privacy.acts import Act, act_under
-from density_assets.publication.files import AUDIT_PAGE
+from density_assets.publication.files import AUDIT_PAGE, COUNT_FILES
 from density_assets.publication.manifest import REGISTER_FILE, VERIFIER
+from density_assets.publication.manifest import WEEKLY as WEEKLY_FILES
 from resources.alerts import WORDED
 
 
@@ -46,6 +59,24 @@ def rebuild(city: City, first: str | None, last: str | None, act: Act | None, *,
     if not weeks:
         raise BadInput(f"there must be a released week to rebuild, {city.store.release} holds none: release one first")
     return _one_by_one(city, REBUILD, weeks, "rebuild", act, again=again)
+
+
+def final_estimate(city: City, asked: str, act: Act | None) -> int:
+    """Estimate a released week again with the weeks after it and say where that is; the exit status of the command."""
+    week = _known(city, parse_week(asked))
+    if not learns(city):
+        raise BadInput(
+            f"scheme.name must be one that learns from other weeks, got {city.scheme.name}: name lowrank again"
+        )
+    final = final_of(city.as_drawn(week), week)
+    if not _run_week(city, FINAL_ESTIMATE, week, act):
+        return 1
+    files = replace(city.files(week), upto=final.later[-1].week)
+    used = f"weeks before it: {len(final.earlier)}, after it: {len(final.later)}"
+    print(f"\nthe final estimate of the week of {week} ({used}), beside what it was first published with:")
+    names = (*COUNT_FILES, *WEEKLY_FILES, ("manifest", "json"), ("manifest", "sig"))
+    print("\n".join(f"  {files.file(*name)}" for name in names))
+    return 0
 
 
 def evaluate_week(city: City, asked: str) -> int:
@@ -144,7 +175,7 @@ def _known(city: City, week: date) -> date:
 
 def _released(city: City) -> list[date]:
     """Weeks with a privacy statement of the revision that the settings name."""
-    statements = city.store.release.glob("privacy_statement_*.json")
+    statements = city.store.release.glob("privacy_statement_[0-9]*.json")
     weeks = {date.fromisoformat(file.stem.removeprefix("privacy_statement_")[:10]) for file in statements}
     return sorted(week for week in weeks if city.files(week).file("privacy_statement", "json").exists())
 

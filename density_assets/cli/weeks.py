@@ -50,6 +50,19 @@ def rebuild(
     return runs.rebuild(City.here(), first, last, act_of(by, reason), again=again)
 
 
+def final(
+    week: Annotated[str, typer.Argument(help="The Monday of a released week.", metavar="WEEK")],
+    settings: SettingsFile = None,
+    by: By = None,
+    reason: Reason = None,
+) -> int:
+    """Estimate a released week again with the weeks after it, at no charge, and publish that beside the first."""
+    from density_assets.city import City
+    from density_assets.cli import runs
+
+    return runs.final_estimate(City.here(), week, act_of(by, reason))
+
+
 def evaluate(
     week: Annotated[str, typer.Option("--week", help="The Monday of the week.")], settings: SettingsFile = None
 ) -> int:

@@ -69,6 +69,7 @@ class Blueprint:
     given: what the function gets besides step and tables, by its name in `given.py`.
     looks_back: assets whose earlier weeks it reads, which may depend on the city's scheme. Of those that are no inputs
         as well, the lineage shows the week before.
+    looks_ahead: inputs of which it reads later weeks too.
     where: whether a city has it.
     after: done here once the function is done, with the city, for what a walled-off step cannot do.
     """
@@ -88,6 +89,7 @@ class Blueprint:
     looks_back: Callable[[City], Names]
     where: Callable[[City], bool]
     after: Callable[[City, Step, Act | None], None] | None = None
+    looks_ahead: Names = ()
 
     @property
     def shelf(self) -> Shelf:
@@ -146,7 +148,8 @@ class Blueprint:
         city = self._as_drawn(city, week, context) if week else city
         inputs = {name: catalogue.shelves[name] for name in self.inputs(city)}
         past = {name: catalogue.shelves[name] for name in self.looks_back(city)}
-        step = step_for(self.name, self.zone, inputs, city, week, context, past)
+        future = {name: catalogue.shelves[name] for name in self.looks_ahead}
+        step = step_for(self.name, self.zone, inputs, city, week, context, past, future)
         if self.weekly and self.zone is Zone.RELEASE:
             refuse_to_overwrite(step.files, step.release, city.geography())  # doors ask by themselves
         given = {name: step.read(name) for name in self.arguments}
@@ -234,6 +237,7 @@ def asset(
     op_tags: Mapping[str, str] | None = None,
     given: Names = (),
     looks_back: Names | Callable[[City], Names] = (),
+    looks_ahead: Names = (),
     where: Callable[[City], bool] = lambda _: True,
     after: Callable[[City, Step, Act | None], None] | None = None,
 ) -> Callable[[Callable[..., Made]], Blueprint]:
@@ -263,6 +267,7 @@ def asset(
             looks_back=looks_back if callable(looks_back) else lambda _: looks_back,
             where=where,
             after=after,
+            looks_ahead=looks_ahead,
         )
 
     return decorate

@@ -20,10 +20,12 @@ from density_assets.estimation.rounding import round_by_largest_remainder
 from density_assets.graph import doors, estimating, past, public
 from density_assets.graph import release as made
 from density_assets.graph.assets import blueprints
+from density_assets.graph.contents import chain_file, count_files, fell_back, page_file, stated, statement_files
 from density_assets.graph.past import PAST, state_from, usual_week
 from density_assets.graph.step import Made, Step
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.estimates import Estimated
+from density_assets.publication.manifest import Seal
 from density_assets.publication.sum_errors import alike, summary_from
 from density_assets.schemes.drawn_tables import series_table, totals_table
 from density_assets.schemes.scheme import SERIES, TOTALS
@@ -54,10 +56,12 @@ def _others(city: City, step: Step) -> Iterator[str]:
     yield from _other_tables(city, step, accounts, estimated)
     density, cells = step.read("density"), step.read("cells")
     paid_by = frozenset(city.measurements.stored(step.release, door).charge for door in step.release.doors)
-    expected = made.count_files(step, density, cells) | made.chain_file(step, accounts, paid_by)
+    end = accounts.end_of(paid_by)
+    expected = count_files(step, density, cells) | chain_file(step, accounts, end)
     yield from (file.name for file, content in expected.items() if file.read_bytes() != content)
-    stated = made.statement_files(step, made.stated(step, accounts, paid_by, estimated))  # names digests of the above
-    expected = stated | made.page_file(step, density, cells, accounts, paid_by)
+    alone = fell_back(step, estimated)
+    said = stated(step, density, accounts, paid_by, end, estimated, fell_back=alone)  # names digests of the above
+    expected = statement_files(step, said) | page_file(step, density, cells, Seal.at(accounts, end))
     yield from (file.name for file, content in expected.items() if file.read_bytes() != content)
 
 

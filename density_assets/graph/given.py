@@ -13,6 +13,7 @@ import dagster as dg
 
 from density_assets.city import City
 from density_assets.graph.catalogue import Catalogue, outcomes
+from density_assets.graph.vintages import final_of
 from density_assets.privacy.estimates import Estimated
 from density_assets.publication.attack_tests import ATTACK_TESTS
 from density_assets.publication.manifest import Seal
@@ -52,9 +53,16 @@ def _estimated(asked: Asked) -> Estimated | None:
     return asked.city.estimated(asked.week)
 
 
+def _final(asked: Asked) -> Estimated:
+    """What a final estimate of the week is made of, as of today."""
+    assert asked.week is not None  # asked for by weekly assets
+    return final_of(asked.city, asked.week)
+
+
 GIVEN: dict[str, Callable[[Asked], Any]] = {
     "accounts": lambda asked: asked.city.ledger.accounts(),
     "estimated": _estimated,
+    "final": _final,
     "fingerprint": _fingerprint,
     "problem": lambda asked: asked.city.ledger.problem(asked.city.measurements.witnesses()),
     "paid_by": _paid_by,

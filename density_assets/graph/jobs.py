@@ -9,18 +9,20 @@ from dagster._core.definitions.unresolved_asset_job_definition import Unresolved
 from density_assets.calendar import parse_week
 from density_assets.city import City
 from density_assets.errors import BadInput
-from density_assets.graph.zones import GROUPS, STUDY_GROUPS, WRITER
+from density_assets.graph.zones import FINAL, GROUPS, STUDY_GROUPS, WRITER
 from density_assets.privacy.zones import Zone
 from resources.tables.retention import purge
 
-WEEKLY, REBUILD, EVALUATE, AUDIT, PURGE, PURGE_BY_FORCE = (
+WEEKLY, REBUILD, FINAL_ESTIMATE, EVALUATE, AUDIT, PURGE, PURGE_BY_FORCE = (
     "weekly_release",
     "rebuild_release",
+    "final_estimate",
     "evaluate_release",
     "audit",
     "purge_week",
     "purge_week_by_force",
 )
+REGISTER = ("ledger", "audit_page", "release_database", "signed_register")
 ON_THE_TERMINAL: dict[str, Any] = {"loggers": {"console": {}}}
 
 
@@ -29,7 +31,7 @@ def weekly_release(weeks: dg.PartitionsDefinition[str], *, real: bool) -> Unreso
 
     real: whether its people exist. Then it is not compared with the truth, which a person must ask for.
     """
-    apart = [*STUDY_GROUPS.values(), *([GROUPS[Zone.EVALUATION]] if real else [])]
+    apart = [*STUDY_GROUPS.values(), FINAL, *([GROUPS[Zone.EVALUATION]] if real else [])]
     return dg.define_asset_job(
         WEEKLY,
         selection=dg.AssetSelection.all() - dg.AssetSelection.groups(*apart),
@@ -50,6 +52,18 @@ def rebuild_release(weeks: dg.PartitionsDefinition[str]) -> UnresolvedAssetJobDe
     )
 
 
+def final_estimate(weeks: dg.PartitionsDefinition[str]) -> UnresolvedAssetJobDefinition:
+    """A released week once more, with weeks after it."""
+    return dg.define_asset_job(
+        FINAL_ESTIMATE,
+        selection=dg.AssetSelection.groups(FINAL) | dg.AssetSelection.assets(*REGISTER),
+        partitions_def=weeks,
+        config=ON_THE_TERMINAL,
+        description="A released week, estimated again with weeks after it and published beside the first: no records, "
+        "no charge.",
+    )
+
+
 def evaluate_release(weeks: dg.PartitionsDefinition[str]) -> UnresolvedAssetJobDefinition:
     """A released week against the truth, apart from every release."""
     return dg.define_asset_job(
@@ -66,7 +80,7 @@ def audit_job() -> UnresolvedAssetJobDefinition:
     """The register again."""
     return dg.define_asset_job(
         AUDIT,
-        selection=dg.AssetSelection.assets("ledger", "audit_page", "release_database", "signed_register"),
+        selection=dg.AssetSelection.assets(*REGISTER),
         config=ON_THE_TERMINAL,
         description="The ledger's table, the auditor's page and the database, from what is there: nothing is charged.",
     )

@@ -86,9 +86,14 @@ def usual_week(step: Step, accounts: Accounts, estimated: Estimated | None) -> M
 def state_after(step: Step, weeks: Weeks, accounts: Accounts) -> State | None:
     """What is known after some weeks; none before the first."""
     state, known = _newest_state(step, weeks, accounts)
+    return folded(step, weeks[known:], accounts, state)
+
+
+def folded(step: Step, weeks: Weeks, accounts: Accounts, state: State | None = None) -> State | None:
+    """What is known after some weeks more, in the order in which they are given."""
     xy = towers_from(step.read("towers")).xy
-    for week in weeks[known:]:
-        state = learned(state, _measured(step, week, accounts), xy)
+    for week in weeks:
+        state = learned(state, measured_in(step, week, accounts), xy)
     return state
 
 
@@ -152,7 +157,7 @@ def _digests(weeks: Weeks) -> tuple[str, ...]:
     return tuple(chain.from_iterable(week.digests for week in weeks))
 
 
-def _measured(step: Step, week: DrawUsed, accounts: Accounts) -> Measured:
+def measured_in(step: Step, week: DrawUsed, accounts: Accounts) -> Measured:
     """What the doors drew of a week, under the noise that was paid for then."""
     scheme = learning_scheme(step.release.scheme, step.release.version)
     assert scheme is not None  # only such weeks have an estimate that names draws

@@ -19,6 +19,7 @@ from density_assets.graph.past import learns
 from density_assets.graph.step import Made, Step
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.charges import Budget, Row, budget_to_show, population_name, weekly_costs
+from density_assets.privacy.estimates import FINAL, PROVISIONAL
 from density_assets.privacy.policy import under_policy
 from density_assets.privacy.promise import explain_release
 from density_assets.privacy.zones import Zone
@@ -59,6 +60,7 @@ RELEASES: dict[str, type[pl.DataType]] = {
     "scheme": pl.String,
     "estimator": pl.Int64,
     "earlier_weeks": pl.Int64,
+    "vintage": pl.String,
     "epsilon": pl.Float64,
     "delta": pl.Float64,
     "drawn": pl.Boolean,
@@ -133,6 +135,9 @@ def _charge_record(row: Row, year_epsilon: float) -> dict[str, object]:
         "scheme": column("how noise was shaped; empty where no statement says", SETTINGS),
         "estimator": column("version of the estimator; empty for a week estimated alone", SETTINGS),
         "earlier_weeks": column("how many earlier weeks entered the estimate", "privacy_statement.sha256"),
+        "vintage": column(
+            "`provisional`, or `final to` the last week that entered the estimate", "privacy_statement.sha256"
+        ),
         "epsilon": column("promise of the release", "ledger.epsilon"),
         "delta": column("promise of the release", "ledger.delta"),
         "drawn": column("whether noise was drawn", "ledger.drawn"),
@@ -144,7 +149,7 @@ def _charge_record(row: Row, year_epsilon: float) -> dict[str, object]:
         "statement": column("file of the privacy statement; empty if nothing was published", SETTINGS),
         "sha256": column("digest of the statement", "privacy_statement.sha256"),
     },
-    deps=("ledger", "privacy_statement", "signed_release"),
+    deps=lambda city: ("ledger", "privacy_statement", "signed_release", *(("final_release",) if learns(city) else ())),
     kinds=("html",),
     weekly=False,
     op_tags={"dagster/priority": "-1"},  # after the checks of the same run, whose outcomes it shows
@@ -209,6 +214,7 @@ def _release_record(release: Entry) -> dict[str, object]:
     return {
         **{name: getattr(release, name) for name in RELEASES if hasattr(release, name)},
         "scheme": release.scheme or None,
+        "vintage": f"{FINAL} to {release.upto}" if release.upto else PROVISIONAL if release.statement else None,
         "statement": release.statement.name if release.statement else None,
         "sha256": release.digest or None,
     }
@@ -222,7 +228,7 @@ def _release_record(release: Entry) -> dict[str, object]:
         *("cells", "antennas", "towers", "tower_cells", "overlaps", "cover_graph"),
         *("noisy_totals", "clusters", "noisy_series", "smoothed_series", "density"),
         *("published_counts", "privacy_statement", "density_report", "signed_release", "ledger", "audit_page"),
-        *(("usual_week", *of_sums(city)) if learns(city) else ()),
+        *(("usual_week", "final_series", "final_release", *of_sums(city)) if learns(city) else ()),
     ),
     weekly=False,
     op_tags={"dagster/priority": "-2"},

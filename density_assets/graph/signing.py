@@ -9,7 +9,8 @@ draws and the ledger (`following.py`): a key that signs whatever lies on a disk 
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,10 @@ import polars as pl
 from density_assets.city import City
 from density_assets.graph.assets import asset
 from density_assets.graph.columns import SETTINGS, Columns, column
+from density_assets.graph.contents import names_of_counts
 from density_assets.graph.estimating import of_sums
 from density_assets.graph.following import refuse_what_does_not_follow
 from density_assets.graph.past import learns, state_digest
-from density_assets.graph.release import names_of_counts
 from density_assets.graph.step import Made, Step
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.acts import Act, needed
@@ -42,7 +43,7 @@ from resources.signing import public_pem
 from resources.tables.files import write_durably
 
 
-def _covering(*origins: str) -> Columns:
+def covering(*origins: str) -> Columns:
     return {
         "file": column("file that is covered", SETTINGS),
         "sha256": column("its digest", *origins),
@@ -50,43 +51,62 @@ def _covering(*origins: str) -> Columns:
     }
 
 
+@dataclass(frozen=True)
+class Noted:
+    """What the ledger notes of a publication besides its manifest: the charges behind it, and what its estimate is."""
+
+    charges: frozenset[str]
+    about: Mapping[str, str]
+
+
 def _sign_week(city: City, step: Step, act: Act | None) -> None:
-    """Sign the list of a week, one run at a time."""
+    """Sign the list of a week."""
+    charges = frozenset(city.measurements.stored(step.release, door).charge for door in step.release.doors)
+    sign(city, step, act, Noted(charges, _estimate(city, step)), refuse_what_does_not_follow)
+
+
+def sign(city: City, step: Step, act: Act | None, noted: Noted, refuse: Callable[[City, Step], None]) -> None:
+    """Sign the list of what the step publishes, one run at a time.
+
+    refuse: raises if what is listed does not follow from draws and ledger.
+    """
     manifest = step.files.file("manifest", "json")
-    aside = _aside(manifest)
+    aside = aside_of(manifest)
     with city.store.locked(f"signing-{step.week}-{step.release.revision}"):
         # Two runs at once write the same list; the one that comes second finds it signed.
         content = (aside if aside.exists() else manifest).read_bytes()
         try:
-            _sign_list(city, step, act, content)
+            _sign_list(city, step, act, content, noted, refuse)
         finally:
             aside.unlink(missing_ok=True)
     city.anchor_head()  # what is published from here on can be told from what a later ledger says
 
 
-def _sign_list(city: City, step: Step, act: Act | None, content: bytes) -> None:
+def _sign_list(
+    city: City, step: Step, act: Act | None, content: bytes, noted: Noted, refuse: Callable[[City, Step], None]
+) -> None:
     """Sign a list, unless it is the one that was signed last, and note it in the ledger."""
     manifest, release, accounts = step.files.file("manifest", "json"), step.release, city.ledger.accounts()
     digest, said = hashlib.sha256(content).hexdigest(), json.loads(content)
-    signed = accounts.publications(release.which)
+    signed = accounts.publications(release.which, step.upto)
     if signed and signed[-1].body["manifest"] == digest:
         signature = bytes.fromhex(signed[-1].body["signature"])
     else:
         if signed and not step.again:
             raise PublishedStays(published_otherwise(step.files, _first_other(manifest, said)))
-        refuse_what_does_not_follow(city, step)
+        refuse(city, step)
         asked = needed(act, "publishing a release")
         signature = city.signer(said["key"]["public"]).sign(content)
-        charges = sorted(city.measurements.stored(release, door).charge for door in release.doors)
         city.ledger.publish(
             {
                 **release.which,
-                "charges": charges,
+                **({"upto": step.upto} if step.upto else {}),
+                "charges": sorted(noted.charges),
                 "row": said["ledger"]["row"],
                 "manifest": digest,
                 "key": said["key"]["fingerprint"],
                 "signature": signature.hex(),
-                **_estimate(city, step),
+                **noted.about,
                 **({"replaces": signed[-1].body["manifest"]} if signed else {}),
             },
             asked,
@@ -108,7 +128,7 @@ def _estimate(city: City, step: Step) -> dict[str, str]:
     return {"estimate": estimated.key(step.release), **state}
 
 
-def _aside(manifest: Path) -> Path:
+def aside_of(manifest: Path) -> Path:
     """Where a list lies until it is signed: what was signed before it stays whole if it is not."""
     return manifest.with_suffix(".unsigned")
 
@@ -129,7 +149,7 @@ def _sign_register(city: City, step: Step, act: Act | None) -> None:
 
 @asset(
     Zone.RELEASE,
-    _covering("published_counts.sha256", "privacy_statement.sha256", "density_report.bytes"),
+    covering("published_counts.sha256", "privacy_statement.sha256", "density_report.bytes"),
     deps=lambda city: (
         *("published_counts", "privacy_statement", "density_report"),
         *(("usual_week", *of_sums(city)) if learns(city) else ()),
@@ -144,15 +164,22 @@ def signed_release(step: Step, accounts: Accounts, paid_by: frozenset[str]) -> M
     The fingerprint must come from elsewhere than the release: whoever forges the one can forge the other.
     """
     release, seal = step.release, Seal.at(accounts, accounts.end_of(paid_by))
+    return listed(step, (release.key(door) for door in release.doors), seal)
+
+
+def listed(step: Step, draws: Iterable[str], seal: Seal) -> Made:
+    """Write the list of everything that the step publishes, to be signed.
+
+    draws: keys of the measurements it is made of, whose draws are published too.
+    """
     _write_tools(step.folder, seal)
-    draws = (draw_file(release.key(door)) for door in release.doors)
-    manifest = release_manifest(step.files, release.which, names_of_counts(step), draws, seal)
-    return _covered(_aside(step.files.file("manifest", "json")), manifest, seal)
+    manifest = release_manifest(step.files, step.release.which, names_of_counts(step), map(draw_file, draws), seal)
+    return _covered(aside_of(step.files.file("manifest", "json")), manifest, seal)
 
 
 @asset(
     Zone.RELEASE,
-    _covering("audit_page.sha256", "release_database.bytes"),
+    covering("audit_page.sha256", "release_database.bytes"),
     deps=("audit_page", "release_database"),
     kinds=("json",),
     weekly=False,

@@ -51,9 +51,10 @@ class Reader:
     week, release: the week that is worked on, and what its release is today; none where there is no week, and before
         the geography is known.
     past: the shelves of the assets whose earlier weeks it declares to look back at.
+    future: the shelves of the assets whose later weeks it declares to look ahead at.
 
     Guarantees: a table of an asset that is not declared, or of a zone that this one may not read, is never opened; nor
-    is an earlier week, unless looking back is declared.
+    is an earlier or a later week, unless looking back or ahead is declared.
     """
 
     asset: str
@@ -63,6 +64,7 @@ class Reader:
     week: date | None = None
     release: Release | None = None
     past: Mapping[str, Shelf] = field(default_factory=dict)
+    future: Mapping[str, Shelf] = field(default_factory=dict)
 
     def __call__(self, asset: str) -> pl.DataFrame:
         """The table of an input, or its week of it."""
@@ -82,10 +84,11 @@ class Reader:
         return self.tables.read_weeks_before(self._past_shelf(asset).table, self.monday)
 
     def draw(self, door: str, used: DrawUsed, accounts: Accounts) -> Values:
-        """What a door drew in an earlier week, or in this one, refused unless it is the draw that was paid for."""
-        self._past_shelf(door)
+        """What a door drew in this week or in another one, refused unless it is the draw that was paid for."""
         if date.fromisoformat(used.week) > self.monday:
-            raise ZoneLeak(f"{self.asset} may look back only, got {door} of the week of {used.week}")
+            self._future_shelf(door)
+        else:
+            self._past_shelf(door)
         return used_draw(self.tables.release, used, door, accounts)
 
     def exists(self, asset: str) -> bool:
@@ -132,16 +135,23 @@ class Reader:
 
     def _past_shelf(self, asset: str) -> Shelf:
         """The shelf of what it looks back at."""
-        if asset not in self.past:
+        return self._other_weeks(asset, self.past, "back", "earlier")
+
+    def _future_shelf(self, asset: str) -> Shelf:
+        """The shelf of what it looks ahead at."""
+        return self._other_weeks(asset, self.future, "ahead", "later")
+
+    def _other_weeks(self, asset: str, shelves: Mapping[str, Shelf], where: str, which: str) -> Shelf:
+        if asset not in shelves:
             self._shelf(asset)
-            declared = ", ".join(self.past) or "nothing"
+            declared = ", ".join(shelves) or "nothing"
             raise ZoneLeak(
-                f"{self.asset} must declare what it looks back at: it reads earlier weeks of {asset}, and declares "
+                f"{self.asset} must declare what it looks {where} at: it reads {which} weeks of {asset}, and declares "
                 f"{declared}"
             )
-        shelf = self.past[asset]
+        shelf = shelves[asset]
         if shelf.zone.secret or not self.zone.may_read(shelf.zone):
-            raise ZoneLeak(f"{self.asset} may look back at released weeks only, got {asset}")
+            raise ZoneLeak(f"{self.asset} may look {where} at released weeks only, got {asset}")
         return shelf
 
     def _store(self) -> Store:
@@ -161,6 +171,7 @@ class Step:
     read: opens what it declares.
     say, warn: take lines for whoever watches the run.
     again: whether a person asked for a published week to be published with other files.
+    upto: the last week of the final estimate that is worked on; none for what a week is first published with.
     """
 
     settings: Settings
@@ -168,6 +179,7 @@ class Step:
     say: Callable[[str], None] = _nowhere
     warn: Callable[[str], None] = _nowhere
     again: bool = False
+    upto: str | None = None
 
     @property
     def name(self) -> str:
@@ -202,7 +214,7 @@ class Step:
     @property
     def files(self) -> Naming:
         """What the published files of the week are called."""
-        return Naming(self.folder, str(self.week), self.settings.revision_of(str(self.week)))
+        return Naming(self.folder, str(self.week), self.settings.revision_of(str(self.week)), self.upto)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,12 +239,13 @@ def step_for(
     week: date | None,
     context: dg.AssetExecutionContext | dg.AssetCheckExecutionContext,
     past: Mapping[str, Shelf],
+    future: Mapping[str, Shelf] | None = None,
 ) -> Step:
     """What an asset or check of a zone gets: the way to records only if it is not free of them."""
     drawn = zone in (Zone.MECHANISM, Zone.RELEASE) or any(shelf.weekly and shelf.zone.open for shelf in inputs.values())
     release = city.release(week) if week and drawn else None
     tables = ReleasedTables(city.store.folder) if zone.free else city.store
-    read = Reader(name, zone, inputs, tables, week, release, past)
+    read = Reader(name, zone, inputs, tables, week, release, past, future or {})
     say, warn = context.log.info, context.log.warning
     if zone.free:
         return Step(city.settings, read, say, warn, AGAIN_TAG in context.run.tags)

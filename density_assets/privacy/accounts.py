@@ -13,7 +13,7 @@ A ledger is a chain of entries, each of one kind:
     charge     one door of one release is paid for
     begun      the noise of a charge is about to be drawn: it pays for nothing else
     drawn      the noise was drawn, and this is its digest
-    published  a release was signed, and this is the digest of its manifest
+    published  a release or a final estimate was signed, and this is the digest of its manifest
 
 Ledgers of version 1 held charges and draws only, in two chains without identity, nonce or digests. Their rows are
 verified as they were written, for ever; `opened` says where they ended.
@@ -134,15 +134,17 @@ class Accounts:
         keys = [entry for entry in self.of("opened", "key") if entry.row <= row]
         return str(keys[-1].body["key" if keys[-1].kind == "opened" else "public"])
 
-    def end_of(self, charges: Iterable[str]) -> int:
+    def end_of(self, charges: Iterable[str], **which: Any) -> int:
         """The entry that a published chain ends with: the last draw of a release, or where it ended when it was signed.
 
         A chain that ends the same way each time is made of the same bytes each time.
+
+        which: city, week and revision, where charges do not tell: final estimates of two weeks may use the same.
         """
         paid = frozenset(charges)
-        signed = [entry.body["row"] for entry in self.of("published") if paid == frozenset(entry.body["charges"])]
+        signed = [entry for entry in self.all_of("published", **which) if paid == frozenset(entry.body["charges"])]
         if signed:
-            return int(signed[-1])
+            return int(signed[-1].body["row"])
         drawn = [entry.row for entry in self.of("drawn") if entry.body["charge"] in paid]
         keys = [entry.row for entry in self.of("opened", "key")]
         return max(*drawn, *keys) if drawn else keys[-1]
@@ -198,9 +200,12 @@ class Accounts:
         """
         return [row for row in self.rows if row.charge.population == population and row.charge.which == which]
 
-    def publications(self, which: Mapping[str, Any]) -> list[Entry]:
-        """Every time one revision of a week was published, oldest first."""
-        return self.all_of("published", **which)
+    def publications(self, which: Mapping[str, Any], upto: str | None = None) -> list[Entry]:
+        """Every time one revision of a week was published, oldest first.
+
+        upto: the last week of a final estimate, to be told of that instead.
+        """
+        return [entry for entry in self.all_of("published", **which) if entry.body.get("upto") == upto]
 
 
 def read_accounts(records: Records) -> Accounts:

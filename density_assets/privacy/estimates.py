@@ -6,12 +6,15 @@ city and population the newest revision that was drawn before this week's own dr
 out the same whenever it is made, a later revision of an earlier week does not reach weeks that were drawn before it,
 and the chain that is published with a week holds every draw its estimate names.
 
+Once weeks after it are drawn, a published week may be estimated again with these too: a second vintage, beside the
+first. It uses, of every other week, the newest revision that is drawn when somebody asks.
+
 The key of a measurement knows nothing of estimates: what is drawn does not depend on what will be made of it.
 """
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +24,7 @@ from density_assets.privacy.charges import Row
 from density_assets.privacy.release import Release
 
 ALONE, WITH_EARLIER_WEEKS = 1, 2  # versions of the estimator; weeks estimated alone do not state one
-PROVISIONAL = "provisional"  # with the weeks before it only
+PROVISIONAL, FINAL = "provisional", "final"  # vintages: with the weeks before it only, with those after it too
 SHAPING = ("weight_l", "tower_l")  # parameters that say what a weighted visit is: weeks with others do not mix
 UNRECORDED = "it was drawn by version 1 of the ledger, which did not keep what it was drawn under"
 
@@ -66,7 +69,7 @@ class DrawUsed:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """An earlier week that is drawn and not used, and why."""
+    """Another week that is drawn and not used, and why."""
 
     week: str
     revision: int
@@ -77,7 +80,7 @@ class LeftOut:
 class Estimated:
     """What an estimate is made of.
 
-    own: the draws of its own week. used: those of earlier weeks, oldest first.
+    own: the draws of its own week. used: those of other weeks, oldest first; of earlier ones if provisional.
     alone: whether the estimator failed on it when it was published, so that it was estimated alone.
     """
 
@@ -87,6 +90,21 @@ class Estimated:
     used: tuple[DrawUsed, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     alone: bool = False
+
+    @property
+    def earlier(self) -> tuple[DrawUsed, ...]:
+        """Draws of weeks before its own, oldest first."""
+        return tuple(draw for draw in self.used if draw.week < self.own.week)
+
+    @property
+    def later(self) -> tuple[DrawUsed, ...]:
+        """Draws of weeks after its own, oldest first; there is one in a final estimate."""
+        return tuple(draw for draw in self.used if draw.week > self.own.week)
+
+    @property
+    def charges(self) -> frozenset[str]:
+        """Hashes of the charges that paid for every draw it uses."""
+        return frozenset(draw.charge for week in (*self.used, self.own) for draw in week.doors.values())
 
     @property
     def digests(self) -> tuple[str, ...]:
@@ -113,18 +131,45 @@ class Estimated:
 
 def estimated_with_earlier_weeks(accounts: Accounts, release: Release) -> Estimated:
     """What the estimate of a drawn week is made of, by the rule above."""
+    return _estimated(
+        accounts,
+        release,
+        PROVISIONAL,
+        lambda other, own: other.draws.week < release.week and other.finished <= own.finished,
+    )
+
+
+def estimated_with_all_weeks(accounts: Accounts, release: Release) -> Estimated:
+    """What the second estimate of a drawn week is made of, as of today; raises where no later week can be used."""
+    final = _estimated(accounts, release, FINAL, lambda other, _: other.draws.week != release.week)
+    if not final.later:
+        unused = [f"{week.week} cannot be used: {week.reason}" for week in final.left_out if week.week > release.week]
+        raise BadInput(
+            f"a final estimate of the week of {release.week} must use a later week, but "
+            f"{'; '.join(unused) or 'none is drawn'}. Release a week after it first"
+        )
+    return final
+
+
+def _estimated(
+    accounts: Accounts, release: Release, vintage: str, considered: Callable[["_Drawn", "_Drawn"], bool]
+) -> Estimated:
+    """What an estimate is made of.
+
+    considered: whether a drawn release is, given the own one; of those of a week the newest counts.
+    """
     drawn = _drawn(accounts, release)
     own = [one for one in drawn if one.record and one.record["name"] == release.name]
     if not own:
         raise BadInput(f"the week of {release.week} must be drawn before it is estimated: materialise its doors")
     newest: dict[str, _Drawn] = {}
     for one in sorted(drawn, key=lambda one: (one.draws.week, one.draws.revision, one.finished)):
-        if one.draws.week < release.week and one.finished <= own[-1].finished:
+        if considered(one, own[-1]):
             newest[one.draws.week] = one
     reasons = {week: _unusable(one.record, release) for week, one in newest.items()}
     return Estimated(
         WITH_EARLIER_WEEKS,
-        PROVISIONAL,
+        vintage,
         own[-1].draws,
         tuple(one.draws for week, one in newest.items() if not reasons[week]),
         tuple(LeftOut(week, newest[week].draws.revision, reason) for week, reason in reasons.items() if reason),
@@ -180,7 +225,7 @@ def _drawn(accounts: Accounts, release: Release) -> list[_Drawn]:
 
 
 def _unusable(record: Mapping[str, Any] | None, release: Release) -> str:
-    """Why draws of an earlier week cannot be used, in words; empty if they can."""
+    """Why draws of another week cannot be used, in words; empty if they can."""
     if record is None:
         return UNRECORDED
     if (record["scheme"], record["version"]) != (release.scheme, release.version):

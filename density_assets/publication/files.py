@@ -58,16 +58,23 @@ of the software has this as functions for Python and R (`docs/errors-of-sums.md`
 
 @dataclass(frozen=True)
 class Naming:
-    """Where the files of one release lie; revisions stand side by side."""
+    """Where the files of one release lie; revisions and final estimates stand side by side.
+
+    upto: the last week that a final estimate uses; none for what a week is first published with.
+    """
 
     folder: Path
     week: str
     revision: int
+    upto: str | None = None
 
     def file(self, stem: str, suffix: str) -> Path:
-        """For example density_2007-09-10.csv, or density_2007-09-10_r2.csv for a second revision."""
-        revision = f"_r{self.revision}" if self.revision > 1 else ""
-        return self.folder / f"{stem}_{self.week}{revision}.{suffix}"
+        """For example density_2007-09-10.csv, or density_2007-09-10_r2.csv for a second revision.
+
+        Of a final estimate density_final_2007-09-10_to_2007-10-29.csv.
+        """
+        name = f"{self.week}_r{self.revision}" if self.revision > 1 else self.week
+        return self.folder / f"{stem}_{f'final_{name}_to_{self.upto}' if self.upto else name}.{suffix}"
 
 
 def draw_file(key: str) -> str:

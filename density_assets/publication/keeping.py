@@ -62,6 +62,12 @@ def published_statement(files: Naming) -> dict[str, Any]:
 
 def published_otherwise(files: Naming, name: str) -> str:
     """Why a week is not published with other files than it was, and how a person does it all the same."""
+    if files.upto:
+        return (
+            f"a final estimate of revision {files.revision} of the week of {files.week} with weeks up to {files.upto} "
+            f"is published, so its files must stay as they were signed, but {name} would be another, because the "
+            "software or a draw is. Nothing was signed; another one can be made once a later week is drawn"
+        )
     return (
         f"revision {files.revision} of the week of {files.week} is published, so its files must stay as they were "
         f"signed, but {name} would be another. If readers should get other files of the same draws, because a newer "

@@ -14,7 +14,7 @@ from typing import Any
 from density_assets.privacy.accounts import Accounts
 from density_assets.publication.files import AUDIT_PAGE, Naming, key_file
 
-RELEASE, REGISTER = "density release 2", "density register 2"
+RELEASE, FINAL, REGISTER = "density release 2", "density final 2", "density register 2"
 VERIFIER = "verify.py"
 REGISTER_FILE = "manifest_register.json"
 WEEKLY = (  # beside the counts
@@ -65,7 +65,7 @@ def fingerprint(public: str) -> str:
 def release_manifest(
     naming: Naming, identity: Mapping[str, Any], counts: Iterable[Path], draws: Iterable[str], seal: Seal
 ) -> bytes:
-    """The manifest of one week.
+    """The manifest of one week, or of a final estimate of it.
 
     identity: city, week and revision. counts: files of the counts and what belongs to them. draws: files of the stored
     draws, which are published too.
@@ -73,7 +73,8 @@ def release_manifest(
     folder = naming.folder
     files = [*counts, *(naming.file(*name) for name in WEEKLY)] + [folder / name for name in sorted(draws)]
     statement = naming.file("privacy_statement", "json").name
-    said = {"format": RELEASE, **identity, **seal.fields(), "statement": statement}
+    which = {"format": FINAL, **identity, "upto": naming.upto} if naming.upto else {"format": RELEASE, **identity}
+    said = {**which, **seal.fields(), "statement": statement}
     return _written(said, folder, [*files, folder / seal.key_file])
 
 
@@ -85,7 +86,7 @@ def register_manifest(folder: Path, city: str, seal: Seal) -> bytes:
     files = [folder / AUDIT_PAGE, folder / "release.duckdb", folder / seal.key_file, folder / VERIFIER]
     # The table of this very list is written after it.
     kept = (file for file in (folder / "tables").rglob("*") if file.is_file() and file.suffix != ".partial")
-    weeks = {file.stem.removeprefix("privacy_statement_")[:10] for file in folder.glob("privacy_statement_*.json")}
+    weeks = {file.stem.removeprefix("privacy_statement_")[:10] for file in folder.glob("privacy_statement_[0-9]*.json")}
     published = (file for file in kept if file.parent == folder / "tables" or file.stem in weeks)
     tables = sorted(file for file in published if file.stem != "signed_register")
     return _written({"format": REGISTER, "city": city, **seal.fields()}, folder, [*files, *tables])

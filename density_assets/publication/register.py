@@ -12,6 +12,7 @@ from typing import Any
 
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.charges import Row
+from density_assets.privacy.estimates import FINAL
 from density_assets.privacy.release import Identity
 from density_assets.publication.files import digests
 from density_assets.publication.verification import outcome
@@ -32,6 +33,7 @@ class Entry(Identity):
     asked: who asked for it and why; empty for releases of version 1.
     estimator, earlier_weeks: the version that made the estimate, and how many weeks before it entered; none where no
         statement says, and for weeks estimated alone, whose statements say nothing of it.
+    upto: the last week that a final estimate uses; empty for what a week was first published with.
     """
 
     at: str
@@ -46,6 +48,7 @@ class Entry(Identity):
     asked: str = ""
     estimator: int | None = None
     earlier_weeks: int | None = None
+    upto: str = ""
 
     @property
     def verified(self) -> bool | None:
@@ -70,7 +73,7 @@ def register(accounts: Accounts, population: str, home: Path, city: str) -> list
                 entries.append(release)
     named = {charge for release in entries for charge in release.charges.values()}
     entries += _unstated([row for row in charges.values() if row.hash not in named])
-    return sorted(entries, key=lambda release: (release.week, release.city, release.revision, release.at))
+    return sorted(entries, key=lambda entry: (entry.week, entry.city, entry.revision, entry.at, entry.upto))
 
 
 def _stated(file: Path, population: str, city: str, accounts: Accounts) -> Entry:
@@ -98,20 +101,32 @@ def _stated(file: Path, population: str, city: str, accounts: Accounts) -> Entry
             findings=(*_verified(file, said, accounts), *_in_ledger(said, ledger)),
             asked=_asked(paid),
             estimator=int(said["estimate"]["estimator"]) if "estimate" in said else None,
-            earlier_weeks=len(said["estimate"]["weeks"]) if "estimate" in said else None,
+            earlier_weeks=_earlier(said) if "estimate" in said else None,
+            upto=_upto(said) or "",
         )
     except (ValueError, KeyError, TypeError, AttributeError, OSError) as problem:
         finding = (False, f"the statement cannot be read: {type(problem).__name__}")
-        week = file.stem.removeprefix("privacy_statement_")[:10]
+        week = file.stem.removeprefix("privacy_statement_").removeprefix("final_")[:10]
         unread = Identity(population, city, week, revision=0, epsilon=0.0, delta=0.0)
         return Entry(
             **unread.identity(), at="", charges={}, drawn=False, statement=file, digest=digest, findings=(finding,)
         )
 
 
+def _earlier(said: Mapping[str, Any]) -> int:
+    return sum(week["week"] < said["week"] for week in said["estimate"]["weeks"])
+
+
+def _upto(said: Mapping[str, Any]) -> str | None:
+    """The last week that a final estimate uses; none of a statement of another one."""
+    if said.get("estimate", {}).get("vintage") != FINAL:
+        return None
+    return str(max(week["week"] for week in said["estimate"]["weeks"]))
+
+
 def _verified(file: Path, said: Mapping[str, Any], accounts: Accounts) -> Iterator[Finding]:
     """What an outsider would find who knows the key; here the ledger says which it was."""
-    signed = accounts.publications({name: said[name] for name in ("city", "week", "revision")})
+    signed = accounts.publications({name: said[name] for name in ("city", "week", "revision")}, _upto(said))
     if not signed:
         yield from outcome(file).findings
         return

@@ -12,7 +12,7 @@ from density_assets.privacy.accounting import spent
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.charges import Budget, Row, charged_events
 from density_assets.privacy.composition import compose
-from density_assets.privacy.estimates import Estimated
+from density_assets.privacy.estimates import FINAL, Estimated
 from density_assets.privacy.events import Event
 from density_assets.privacy.periods import monday_of
 from density_assets.privacy.promise import explain_release
@@ -25,6 +25,7 @@ UNIT = (
     "one subscriber identifier's whole week: adding or removing all records of one identifier. "
     "A person with m identifiers has m-fold sensitivity."
 )
+BESIDE = "It stands beside what the week was first published with, which stays as it was signed."
 FELL_BACK = "The estimator did not come to finite numbers, so this week was estimated from its own draws alone."
 
 
@@ -246,8 +247,13 @@ def _estimate_text(said: Mapping[str, Any]) -> str:
         return ""
     estimate = said["estimate"]
     own, together = estimate["own"]["epsilon"], estimate["together"]["epsilon"]
-    weeks = [f"{week['week']}{_revision(week)}" for week in estimate["weeks"]]
-    named = f"{len(weeks)} earlier week{'' if len(weeks) == 1 else 's'}{': ' if weeks else ''}{', '.join(weeks)}"
+    sides: dict[str, list[str]] = {side: [] for side in ("earlier", "later")[: 1 + (estimate["vintage"] == FINAL)]}
+    for week in estimate["weeks"]:
+        sides["earlier" if week["week"] < said["week"] else "later"].append(f"{week['week']}{_revision(week)}")
+    named = " and of ".join(
+        f"{len(weeks)} {side} week{'' if len(weeks) == 1 else 's'}{': ' if weeks else ''}{', '.join(weeks)}"
+        for side, weeks in sides.items()
+    )
     notes = [
         *([f"- {estimate['alone']}"] if estimate["alone"] else []),
         *(f"- not used: {week['week']}{_revision(week)}, because {week['reason']}" for week in estimate["left_out"]),
@@ -259,6 +265,7 @@ def _estimate_text(said: Mapping[str, Any]) -> str:
         f"from them costs nothing: they were paid for. This week's own draws cost epsilon {own:.4f}, all of them "
         f"together {together:.4f}, at delta {said['delta']:g}.",
         *(["", *notes] if notes else []),
+        *(["", BESIDE] if estimate["vintage"] == FINAL else []),
     ]
     return "\n".join([*lines, "", ""])
 

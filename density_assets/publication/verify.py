@@ -5,7 +5,7 @@
 
 What is checked, in this order: the signature on the manifest (Ed25519, RFC 8032); the digest and size of every file it
 lists, and that no file of a release is missing; the ledger's chain, entry by entry, and the rules between entries; the
-statement against the chain; that every draw of an earlier week which the estimate names is one that was paid for; and
+statement against the chain; that every draw of another week which the estimate names is one that was paid for; and
 that the noise which was paid for costs no more than what is promised, by a computation
 that shares no code with the one that chose the noise. Exit status:
 
@@ -367,9 +367,10 @@ def inside(name: str) -> bool:
     return re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*){0,2}", name) is not None
 
 
-def suffix_of(week: str, revision: int) -> str:
-    """What the names of all files of a release end with, before the dot."""
-    return f"{week}_r{revision}" if revision > 1 else week
+def suffix_of(week: str, revision: int, upto: str | None = None) -> str:
+    """What the names of all files of a release end with, before the dot; upto: the last week of a final estimate."""
+    name = f"{week}_r{revision}" if revision > 1 else week
+    return name if upto is None else f"final_{name}_to_{upto}"
 
 
 def required_files(suffix: str) -> list[str]:
@@ -877,13 +878,21 @@ ROUNDING = 1e-9  # of a stated epsilon, which is not rounded up
 SHAPING = ("weight_l", "tower_l")  # parameters that an estimate depends on
 
 
-def check_estimate(report: Report, said: Record, chain: Chain) -> None:
-    """Every draw that an estimate names is in the chain, its key is made of them, and they cost what is stated."""
-    estimate = shaped(said["estimate"], "the estimate", **OF_AN_ESTIMATE)
+def check_estimate(report: Report, said: Record, chain: Chain, upto: str | None = None) -> None:
+    """Every draw that an estimate names is in the chain, its key is made of them, and they cost what is stated.
+
+    upto: the last week that a final estimate uses; a provisional one uses earlier weeks only.
+    """
+    estimate = shaped(said.get("estimate"), "the estimate", **OF_AN_ESTIMATE)
+    vintage = "provisional" if upto is None else "final"
+    report.must(estimate["vintage"] == vintage, f"the estimate is {vintage}, as its manifest says")
     shaped(said, "the statement", scheme="text", version="a whole number", geography="text", parameters="a record")
     for week in estimate["left_out"]:
         shaped(week, "a week that is left out", week="a day", revision="a whole number from 1", reason="text")
     used = _check_used_draws(report, said, chain)
+    if upto is not None:
+        last = max((week["week"] for week in estimate["weeks"]), default="")
+        report.found(said["week"] < last == upto, f"the estimate uses weeks after its own, up to {upto}")
     own = sorted(said["charges"], key=lambda charge: charge["door"])
     draws = [digest for digest, _ in used] + [charge.get("draw") for charge in own]
     parameters = {name: said["parameters"][name] for name in SHAPING if name in said["parameters"]}
@@ -901,13 +910,15 @@ def check_estimate(report: Report, said: Record, chain: Chain) -> None:
 
 
 def _check_used_draws(report: Report, said: Record, chain: Chain) -> list[tuple[str, Record]]:
-    """Digests of the draws of earlier weeks that an estimate names, each with the charge in the chain."""
-    used, before = [], ""
+    """Digests of the draws of other weeks that an estimate names, each with the charge in the chain."""
+    used, before, final = [], "", said["estimate"]["vintage"] == "final"
     for week in said["estimate"]["weeks"]:
         shaped(week, "a week of the estimate", week="a day", revision="a whole number from 1", draws="a record")
         which = {"city": said["city"], "population": said.get("population")}
         which |= {name: week[name] for name in ("week", "revision")}
-        report.must(before < week["week"] < said["week"], f"the estimate uses earlier weeks, each once: {week['week']}")
+        fits = week["week"] != said["week"] if final else week["week"] < said["week"]
+        weeks = "other" if final else "earlier"
+        report.must(before < week["week"] and fits, f"the estimate uses {weeks} weeks, each once: {week['week']}")
         before = week["week"]
         for door in sorted(week["draws"]):
             draw = shaped(week["draws"][door], "a draw", charge="text", measurement="text", draw="text")
@@ -1003,8 +1014,13 @@ class Manifest(NamedTuple):
 
     @property
     def weekly(self) -> bool:
-        """Whether it is the manifest of a week, not that of the register."""
-        return bool(self.said["format"] == "density release 2")
+        """Whether it is the manifest of a week or of a final estimate of one, not that of the register."""
+        return bool(self.said["format"] != "density register 2")
+
+    @property
+    def upto(self) -> str | None:
+        """The last week that a final estimate uses; none of what a week is first published with."""
+        return self.said["upto"] if self.said["format"] == "density final 2" else None
 
     @property
     def key_files(self) -> tuple[str, str]:
@@ -1014,7 +1030,7 @@ class Manifest(NamedTuple):
     @property
     def suffix(self) -> str:
         """What the names of its files end with."""
-        return suffix_of(self.said["week"], self.said["revision"]) if self.weekly else "register"
+        return suffix_of(self.said["week"], self.said["revision"], self.upto) if self.weekly else "register"
 
     def json(self, name: str) -> Any:
         """The content of a JSON file that it lists."""
@@ -1027,15 +1043,17 @@ def read_manifest(folder: Path, name: str) -> Manifest:
     """A manifest whose every field has its shape."""
     content = read_file(folder / name)
     said = shaped(read_json(content), "it", format="text")
-    if said["format"] not in ("density release 2", "density register 2"):
+    if said["format"] not in ("density release 2", "density final 2", "density register 2"):
         raise Damaged(f"its format {_brief(said['format'])} is unknown: a newer verifier is needed")
     shaped(said, "it", city="text", ledger="a record", key="a record", files="a record")
     shaped(said["ledger"], "its ledger", **OF_A_LEDGER)
     shaped(said["key"], "its key", public="64 hexadecimal digits", fingerprint="64 hexadecimal digits")
     for file, listed in said["files"].items():
         shaped(listed, f"its file {_brief(file)}", **LISTED)
-    if said["format"] == "density release 2":
+    if said["format"] != "density register 2":
         shaped(said, "it", week="a day", revision="a whole number from 1", statement="text")
+    if said["format"] == "density final 2":
+        shaped(said, "it", upto="a day")
     return Manifest(folder, name, content, said, bytes.fromhex(said["key"]["public"]), {})
 
 
@@ -1060,9 +1078,9 @@ def check_signed(report: Report, folder: Path, name: str, wanted: Wanted) -> Man
         if chain is not None and said is not None:
             with report.reading("the statement"):
                 check_charges(report, said, chain)
-            if "estimate" in said:
+            if "estimate" in said or manifest.upto is not None:
                 with report.reading("the estimate"):
-                    check_estimate(report, said, chain)
+                    check_estimate(report, said, chain, manifest.upto)
         if said is not None:
             with report.reading("the promise"):
                 check_promise(report, said)
@@ -1204,7 +1222,7 @@ REGISTER_TABLE = "tables/signed_register.parquet"
 def _note_unlisted(report: Report, manifest: Manifest) -> None:
     """Name what lies in the folder and is vouched for by nobody; files of other weeks have manifests of their own."""
     signed = re.compile(r"manifest_[\w-]+(\.[0-9a-f]{16})?\.(json|sig)|key_[0-9a-f]{16}\.pem")
-    dated = re.compile(r"_(\d{4}-\d\d-\d\d(_r\d+)?)\.")
+    dated = re.compile(r"_((final_)?\d{4}-\d\d-\d\d(_r\d+)?(_to_\d{4}-\d\d-\d\d)?)\.")
     manifests = manifest.folder.glob("manifest_*.json")
     listed = {name for file in manifests for name in _listed_by(manifest.folder, file.name)}
     found = [Path(place, file) for place, _, files in os.walk(manifest.folder) for file in files]

@@ -8,11 +8,14 @@ estimate says so.
 import numpy as np
 
 from density_assets.estimation.weeks.estimate import WeekEstimate, estimate_week
+from density_assets.estimation.weeks.final import final_week
 from density_assets.estimation.weeks.measured import Measured
 from density_assets.estimation.weeks.state import State
 from density_assets.estimation.weeks.summary import Summary, summarise
 from density_assets.geography.places import Matrix
 from density_assets.schemes.scheme import Estimate, Floats
+
+FAILURES = (ValueError, ArithmeticError)  # of linear algebra: no solution, or numbers that are not finite
 
 
 def estimate_after(past: State | None, measured: Measured, to_cells: Matrix, xy: Floats) -> Estimate | None:
@@ -22,11 +25,21 @@ def estimate_after(past: State | None, measured: Measured, to_cells: Matrix, xy:
     to_cells: the matrix that turns series of towers into series of cells. xy: positions of the towers.
     """
     made = _estimated(past, measured, xy)
-    if made is None:
+    return None if made is None else _in_cells(made[0], to_cells)
+
+
+def estimate_between(
+    before: State | None, after: State | None, measured: Measured, to_cells: Matrix, xy: Floats
+) -> Estimate | None:
+    """The estimate of a week between others; none if the estimator fails.
+
+    before, after: what the weeks before have left, oldest first, and the weeks after, newest first.
+    """
+    try:
+        with np.errstate(all="ignore"):
+            return _in_cells(final_week(before, after, measured, xy), to_cells)
+    except FAILURES:
         return None
-    with np.errstate(all="ignore"):
-        errors = np.sqrt(made[0].variance_of_sums(to_cells, np.eye(made[0].series.shape[1])))
-    return Estimate(made[0].series, errors) if np.isfinite(errors).all() else None
 
 
 def sums_after(past: State | None, measured: Measured, to_cells: Matrix, xy: Floats) -> Summary | None:
@@ -37,7 +50,7 @@ def sums_after(past: State | None, measured: Measured, to_cells: Matrix, xy: Flo
     try:
         with np.errstate(all="ignore"):
             summary = summarise(made[0].errors, to_cells)
-    except (ValueError, ArithmeticError):  # errors of sums are then not published
+    except FAILURES:  # errors of sums are then not published
         return None
     return summary if summary.finite else None
 
@@ -52,7 +65,15 @@ def _estimated(past: State | None, measured: Measured, xy: Floats) -> tuple[Week
     try:
         with np.errstate(all="ignore"):  # what is not finite is seen below
             estimate, state = estimate_week(past, measured, xy)
-    except (ValueError, ArithmeticError):  # of linear algebra: no solution, or numbers that are not finite
+    except FAILURES:
         return None
     finite = np.isfinite(estimate.series).all() and all(np.isfinite(part).all() for part in state.arrays().values())
     return (estimate, state) if finite else None
+
+
+def _in_cells(estimate: WeekEstimate, to_cells: Matrix) -> Estimate | None:
+    """The estimate with the errors of cells; none unless all of it is finite."""
+    with np.errstate(all="ignore"):
+        errors = np.sqrt(estimate.variance_of_sums(to_cells, np.eye(estimate.series.shape[1])))
+    finite = np.isfinite(estimate.series).all() and np.isfinite(errors).all()
+    return Estimate(estimate.series, errors) if finite else None

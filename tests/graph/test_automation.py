@@ -208,7 +208,7 @@ def test_the_page_follows_its_week_and_only_its_week(town, tmp_path):
         def follow(cursor=None):
             return dg.evaluate_automation_conditions(definitions, instance, cursor=cursor)
 
-        happens("cells", "density", "privacy_statement", "density_report")
+        happens("cells", "density", "errors_of_sums", "privacy_statement", "density_report")
         first = follow()
         assert first.total_requested == 0
         happens("cells")

@@ -13,7 +13,7 @@ from town import make_town
 
 from density_assets.city import City
 from density_assets.definitions import build
-from density_assets.graph import confidential, release
+from density_assets.graph import confidential, contents
 from density_assets.graph.checks.outcomes import finding_answer
 from density_assets.graph.step import Reader, RecordStep
 from density_assets.privacy.zones import Zone
@@ -251,7 +251,7 @@ def test_a_week_before_with_other_cells_is_compared_with_nothing(tampered):
 
 def test_files_that_disagree_stop_the_page(tampered, monkeypatch):
     town, home, _ = tampered
-    monkeypatch.setattr(release, "geojson", lambda cells, counts: "{}")
+    monkeypatch.setattr(contents, "geojson", lambda cells, counts: "{}")
     result = some(town, home, "density", *FILES, sealed=False)
     found = verdicts(result)["release_is_readable"]
     assert found.description == f"density_{WEEK}.geojson cannot be read: KeyError"

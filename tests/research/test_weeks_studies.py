@@ -9,7 +9,7 @@ import pytest
 from density_assets.errors import BadInput
 from density_assets.research.studies import STUDIES
 from density_assets.research.study import Source, conduct
-from density_assets.research.weeks import changes_study, sizes_study
+from density_assets.research.weeks import changes_study, sizes_study, sums_study
 from density_assets.research.weeks.estimators import LEARNING_NAME
 from density_assets.research.weeks.pedestrians import POPULATION, VISITS, pedestrian_city
 from density_assets.research.weeks.sizes_study import EMPTY, FLAT
@@ -43,6 +43,9 @@ def test_sums_of_every_size_are_judged(source):
     assert {"cells", "district-days", "random sets", "city-hours", "whole week"} <= set(results["sums"])
     widths = dict(results.filter(estimator=LEARNING_NAME).select("sums", "width").iter_rows())
     assert widths["cells"] > widths["districts"] > widths["district-days"]
+    published = results.filter(estimator=sums_study.PUBLISHED)
+    assert set(published["sums"]) == set(results["sums"])
+    assert published["spread"].is_between(0.8, 1.25).all()
 
 
 @pytest.mark.parametrize("trial", ["48 h outage", "snow"])

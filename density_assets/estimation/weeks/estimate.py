@@ -61,7 +61,7 @@ class WeekEstimate:
 
 
 @dataclass(frozen=True)
-class _Seen:
+class Seen:
     """What a week looks like before it is scaled to visits, and what of it the past should learn.
 
     week: what joins the past. towers, days: those that are odd. evidence: of drift.
@@ -104,7 +104,7 @@ def _check(state: State | None, measured: Measured, xy: Floats) -> None:
         raise ValueError(f"the past must be of the same {shape[0]} towers, got {len(state.total)}")
 
 
-def _first(past: State, measured: Measured, ground: Ground) -> tuple[_Seen, State]:
+def _first(past: State, measured: Measured, ground: Ground) -> tuple[Seen, State]:
     """The single-week filter; stretches are kept from the past that follows."""
     filtered = _alone(measured, ground)
     mean = np.maximum(filtered.mean, 0.0)
@@ -113,16 +113,15 @@ def _first(past: State, measured: Measured, ground: Ground) -> tuple[_Seen, Stat
     change, use = changes(found, mean.shape)
     week = Week(measured.series - change, measured.sigma, np.ones(mean.shape[1]), use)
     none_odd = np.zeros(len(mean), bool), np.zeros(mean.shape[1] // DAY, bool)
-    seen = _Seen(mean, _errors_alone(filtered, measured.sigma), week, *none_odd, past.evidence)
+    seen = Seen(mean, _errors_alone(filtered, measured.sigma), week, *none_odd, past.evidence)
     learned = replace(past, hours=filtered.covariance)
     return seen, learned.faded(np.ones_like(mean)).with_week(week)
 
 
-def _next(past: State, measured: Measured, ground: Ground) -> tuple[_Seen, State]:
+def _next(past: State, measured: Measured, ground: Ground) -> tuple[Seen, State]:
     """A week after others: first as the past knows sizes and hours, then as this week lets us know them better."""
     pooled = past.pooled()
-    size = sizes(pooled.mean, pooled.sigma, ground)
-    first = _seen(past, measured, Profile.of(pooled, size, past.hours, ground.near), ground)
+    first = first_look(past, measured, ground)
     joined = past.with_week(first.week).pooled()
     size = sizes(joined.mean, joined.sigma, ground)
     hours = Profile.of(joined, size, past.hours, ground.near, RELEARNED).hours
@@ -132,7 +131,14 @@ def _next(past: State, measured: Measured, ground: Ground) -> tuple[_Seen, State
     return seen, learned.faded(kept).with_week(replace(seen.week, use=use))
 
 
-def _seen(past: State, measured: Measured, profile: Profile, ground: Ground) -> _Seen:
+def first_look(past: State, measured: Measured, ground: Ground) -> Seen:
+    """The week as the past alone knows sizes and hours; the past must tell something."""
+    pooled = past.pooled()
+    size = sizes(pooled.mean, pooled.sigma, ground)
+    return _seen(past, measured, Profile.of(pooled, size, past.hours, ground.near), ground)
+
+
+def _seen(past: State, measured: Measured, profile: Profile, ground: Ground) -> Seen:
     """The week, given the usual one."""
     noisy, sigma = measured.series, measured.sigma
     factors = hour_factors(noisy, sigma, profile)
@@ -150,7 +156,7 @@ def _seen(past: State, measured: Measured, profile: Profile, ground: Ground) -> 
         alone, hours = _alone(measured, ground), np.repeat(days, DAY)
         series = np.where(towers[:, None] | hours, np.maximum(alone.mean, 0.0), series)
         errors = Apart(errors, _errors_alone(alone, sigma), towers, hours)
-    return _Seen(series, errors, Week(noisy - change, sigma, factors.value, use), towers, days, new.evidence)
+    return Seen(series, errors, Week(noisy - change, sigma, factors.value, use), towers, days, new.evidence)
 
 
 def _alone(measured: Measured, ground: Ground) -> Filtered:
@@ -169,7 +175,7 @@ def _errors_alone(filtered: Filtered, sigma: float) -> Errors:
     return Together((smooth, OfScatter(scatter * sigma**2 / (scatter + sigma**2))))
 
 
-def _with_totals(past: State, measured: Measured, seen: _Seen) -> State:
+def _with_totals(past: State, measured: Measured, seen: Seen) -> State:
     """The past with this week's totals of towers, as shares of the city; without them if they are not clear."""
     if measured.towers is None or not Totals(measured.towers, _errors_of_totals(measured)).clear:
         return past
@@ -194,7 +200,7 @@ def _sums(measured: Measured) -> tuple[Visits, Visits]:
     return Visits(measured.visits, measured.visits_sigma**2), weighted
 
 
-def _scaled(seen: _Seen, past: State, visits: Visits, xy: Floats) -> WeekEstimate:
+def _scaled(seen: Seen, past: State, visits: Visits, xy: Floats) -> WeekEstimate:
     """In visits: towers by the ratio of their totals, the city by the number of visits."""
     ratio = _ratio(seen, past, xy)
     total = max(float((ratio.factor[:, None] * seen.series).sum()), 1.0)
@@ -203,7 +209,7 @@ def _scaled(seen: _Seen, past: State, visits: Visits, xy: Floats) -> WeekEstimat
     return WeekEstimate(series, Scaled(seen.series, seen.errors, ratio.factor, ratio.error, scale, error, xy))
 
 
-def _ratio(seen: _Seen, past: State, xy: Floats) -> TowerRatio:
+def _ratio(seen: Seen, past: State, xy: Floats) -> TowerRatio:
     """By what the weights made each tower too small or too large, from the totals of all weeks."""
     if not past.towers_weight.all():
         return TowerRatio(np.ones(len(xy)), np.zeros(len(xy)))

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from density_assets.estimation.weeks.drift import no_evidence
+from density_assets.estimation.weeks.visits import Scale
 
 Floats = NDArray[np.float64]
 
@@ -119,6 +120,23 @@ class State:
             filtered=towers * self.filtered,
             towers_weight=towers * self.towers_weight,
             towers_noise=towers**2 * self.towers_noise,
+        )
+
+    def joined(self, other: "State") -> "State":
+        """The sums over the weeks of both, which share none; how hours vary is known from the longer one."""
+        longer = self if self.weeks >= other.weeks else other
+        return replace(
+            longer,
+            total=self.total + other.total,
+            weight=self.weight + other.weight,
+            noise=self.noise + other.noise,
+            evidence=self.evidence + other.evidence,
+            measured=self.measured + other.measured,
+            filtered=self.filtered + other.filtered,
+            towers_weight=self.towers_weight + other.towers_weight,
+            towers_noise=self.towers_noise + other.towers_noise,
+            scale=np.array(Scale(*self.scale).joined(Scale(*other.scale))),
+            weeks=self.weeks + other.weeks,
         )
 
     def pooled(self) -> Pooled:

@@ -17,6 +17,13 @@ class Scale(NamedTuple):
     value: float
     precision: float
 
+    def joined(self, other: "Scale") -> "Scale":
+        """What two sides of a week say of it together."""
+        precision = self.precision + other.precision
+        if precision == 0.0:
+            return self
+        return Scale((self.value * self.precision + other.value * other.precision) / precision, precision)
+
 
 class Visits(NamedTuple):
     """A number of visits, or of weighted ones, and the variance of its error."""

@@ -132,6 +132,7 @@ def audit_markdown(data: AuditData) -> str:
 def facts(data: AuditData) -> dict[str, str]:
     """What a reader should see first."""
     stated = [release for release in data.releases if release.statement]
+    final = sum(bool(release.upto) for release in stated)
     spent = {
         f"epsilon of {year.year}, of {data.budget_epsilon:g}": f"{year.epsilon[-1]:.3f}" for year in data.years[-2:]
     }
@@ -140,7 +141,8 @@ def facts(data: AuditData) -> dict[str, str]:
         spent[f"epsilon of the costliest 52 weeks, of {data.budget_epsilon:g}"] = f"{costliest:.3f}"
         spent["epsilon of all weeks together"] = f"{data.years[-1].lifetime[-1]:.3f}"
     return {
-        "releases": f"{len(stated)}",
+        "releases": f"{len(stated) - final}",
+        **({"final estimates": f"{final}"} if final else {}),
         "of them verified": f"{sum(release.verified is True for release in stated)}",
         **spent,
         "charges in the ledger": f"{data.charges}",
@@ -162,15 +164,14 @@ def _row(release: Entry, folder: Path) -> Row:
 
 
 def _scheme(release: Entry) -> str:
-    """How it was drawn, and with how many earlier weeks it was estimated."""
+    """How it was drawn, and with which other weeks it was estimated."""
     if not release.scheme:
         return "–"
-    past = (
-        ""
-        if release.estimator is None
-        else f", estimator {release.estimator} with {release.earlier_weeks} weeks before"
-    )
-    return f"{release.scheme} ({release.calibration}){past}"
+    if release.estimator is None:
+        return f"{release.scheme} ({release.calibration})"
+    after = f" and weeks after it up to {release.upto}: final" if release.upto else ""
+    past = f"estimator {release.estimator} with {release.earlier_weeks} weeks before{after}"
+    return f"{release.scheme} ({release.calibration}), {past}"
 
 
 def _links(release: Entry, folder: Path) -> dict[str, str]:

@@ -7,14 +7,12 @@ of the estimate, or those that a reader of the published table of errors would s
 from dataclasses import dataclass
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 from scipy.cluster.vq import kmeans2
 
 from density_assets.calendar import HOURS
 from density_assets.estimation.weeks.estimate import WeekEstimate as RealEstimate
 from density_assets.estimation.weeks.summary import Summary, summarise
-from density_assets.publication.sum_errors import errors_table, summary_from
 from density_assets.research.study import Row
 from density_assets.research.weeks.cities import Ground
 from density_assets.research.weeks.estimators import WeekEstimate
@@ -46,7 +44,7 @@ class Sums:
 
 @dataclass(frozen=True, eq=False)
 class Published:
-    """What a reader has of a week: visits and standard errors of cells, and the table of errors of sums."""
+    """What a reader has of a week: visits and standard errors of cells, and what the table of errors of sums tells."""
 
     visits: Floats
     error: Floats
@@ -54,11 +52,10 @@ class Published:
 
     @classmethod
     def of(cls, estimate: RealEstimate, ground: Ground) -> "Published":
-        """Through the table and back."""
-        ids = pl.Series(ground.cells.ids.tolist())
-        table = errors_table(summarise(estimate.errors, ground.places.to_cells("towers")), ids)
+        """Before it is a table, which keeps four digits: repetitions run in forks, where polars waits for ever."""
         error = np.sqrt(estimate.variance_of_sums(ground.to_cells, np.eye(HOURS)))
-        return cls(ground.to_cells @ estimate.series, error, summary_from(table, ids))
+        summary = summarise(estimate.errors, ground.places.to_cells("towers"))
+        return cls(ground.to_cells @ estimate.series, error, summary)
 
     def variance(self, sums: Sums) -> Floats:
         """Of the sums, by the formula that is published."""

@@ -29,6 +29,7 @@ OPTIONS = {
     "release": {"--settings", "--week"},
     "backfill": {"--settings", "--from", "--to"},
     "rebuild": {"--settings", "--from", "--to"},
+    "final": {"--settings", "--by", "--reason", "WEEK"},
     "evaluate": {"--settings", "--week"},
     "purge": {"--settings", "--week", "--force"},
     "budget": {"--settings", "--week", "--epsilon", "--weeks"},
@@ -76,7 +77,7 @@ def test_help_names_every_command_in_its_panel(density):
     named = {title: re.findall(r"^│ (\w+)", text, re.MULTILINE) for title, text in zip(titles, texts, strict=True)}
     assert named == {
         "Options": [],
-        "Weeks": ["release", "backfill", "rebuild", "evaluate", "purge"],
+        "Weeks": ["release", "backfill", "rebuild", "final", "evaluate", "purge"],
         "Budget and audit": ["budget", "verify", "audit"],
         "Ledger": ["ledger", "policy", "approve", "sign"],
         "Studies": ["study", "results"],

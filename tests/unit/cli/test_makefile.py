@@ -50,3 +50,8 @@ def test_without_a_name_nothing_is_said(tmp_path):
 def test_verify_asks_for_both_signers(tmp_path):
     words = made(tmp_path, "verify", "RELEASE=manifest_2007-09-10.json", "KEY=ab cd", "SECOND=ef")[2]
     assert words == "-m density_assets verify manifest_2007-09-10.json --key ab cd --second ef"
+
+
+def test_a_final_estimate_is_asked_for_by_its_week(tmp_path):
+    words = made(tmp_path, "final", "WEEK=2007-09-10", "SETTINGS=my.toml")[2]
+    assert words == "-m density_assets final 2007-09-10 --settings my.toml"

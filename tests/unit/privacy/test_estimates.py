@@ -11,6 +11,7 @@ from density_assets.errors import BadInput
 from density_assets.privacy.estimates import (
     Estimated,
     estimated_as_stated,
+    estimated_with_all_weeks,
     estimated_with_earlier_weeks,
 )
 from density_assets.privacy.release import Release
@@ -162,3 +163,35 @@ def test_what_a_record_says_is_what_was_recorded(door):
     rows = made_of(door, week(1)).rows(door.ledger.accounts())
     assert [row.charge.week for row in rows] == [WEEKS[0], WEEKS[0], WEEKS[1], WEEKS[1]]
     assert np.unique([row.hash for row in rows]).size == 4
+
+
+# --- final estimates --------------------------------------------------------------------------------------------------
+
+
+def final_of(door: Door, release: Release) -> Estimated:
+    return estimated_with_all_weeks(door.ledger.accounts(), release)
+
+
+def test_a_final_estimate_uses_the_newest_revision_of_every_other_week_that_is_drawn_by_now(door):
+    draw(door, week(0), week(1), week(2), week(0, revision=2), week(2, revision=2))
+    final = final_of(door, week(1))
+    assert (final.vintage, weeks_of(final)) == ("final", [(WEEKS[0], 2), (WEEKS[2], 2)])
+    assert [[draw.week for draw in side] for side in (final.earlier, final.later)] == [[WEEKS[0]], [WEEKS[2]]]
+    assert final.charges == {row.hash for row in final.rows(door.ledger.accounts())}
+    assert final.key(week(1)) != made_of(door, week(1)).key(week(1))
+
+
+def test_a_final_estimate_of_a_revision_does_not_use_the_other_revisions_of_its_week(door):
+    draw(door, week(0), week(0, revision=2), week(1))
+    final = final_of(door, week(0, revision=2))
+    assert (final.own.revision, weeks_of(final)) == (2, [(WEEKS[1], 1)])
+
+
+def test_a_final_estimate_needs_a_later_week(door):
+    draw(door, week(0), week(1))
+    with pytest.raises(BadInput, match=f"of the week of {WEEKS[1]} must use a later week, but none is drawn"):
+        final_of(door, week(1))
+    draw(door, week(2, geography="def"))
+    with pytest.raises(BadInput, match=f"{WEEKS[2]} cannot be used: its cells or towers were others"):
+        final_of(door, week(1))
+    assert reasons_of(final_of(door, week(0))) == {WEEKS[2]: "its cells or towers were others"}

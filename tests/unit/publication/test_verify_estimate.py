@@ -114,3 +114,9 @@ def test_the_key_is_that_of_what_is_stated(release, what):
 def test_a_statement_without_an_estimate_is_verified_as_before(release):
     del release.statement["estimate"]
     assert asked(release.seal()).status == 0
+
+
+def test_only_a_manifest_of_a_final_estimate_makes_later_weeks_right(release):
+    """Else a week could be published again with other numbers, under its first name."""
+    release.statement["estimate"]["vintage"] = "final"
+    assert "the estimate is provisional, as its manifest says" in wrong(asked(rekey(release).seal()))

@@ -10,7 +10,7 @@ from density_assets.estimation import blocks
 from density_assets.estimation.weeks.measured import Measured
 from density_assets.privacy.noise import SimulatedNoise
 from density_assets.schemes import SCHEMES, learning, learning_scheme
-from density_assets.schemes.learning import estimate_after, learned, sums_after
+from density_assets.schemes.learning import estimate_after, estimate_between, learned, sums_after
 from density_assets.schemes.run import draw
 
 PEOPLE, CELLS, TOWERS = 100_000, 30, 40
@@ -92,3 +92,28 @@ def test_a_week_of_nothing_can_be_estimated_and_learned_from(weeks, value):
         estimate_after(past, week, places.to_cells("towers"), places.tower_xy)
         assert sums_after(past, week, places.to_cells("towers"), places.tower_xy) is not None
         past = learned(past, week, places.tower_xy)
+
+
+def test_weeks_after_make_a_week_better(weeks):
+    measured, truth, places = weeks
+    to_cells, later = places.to_cells("towers"), None
+    for week in (measured[2], measured[1]):  # the newest first
+        later = learned(later, week, places.tower_xy)
+    final = estimate_between(None, later, measured[0], to_cells, places.tower_xy)
+    alone = estimate_after(None, measured[0], to_cells, places.tower_xy)
+    errors = [np.abs(to_cells @ (estimate.series - truth)).mean() for estimate in (final, alone)]
+    assert errors[0] < errors[1]
+    assert final.cell_error.shape == (CELLS, 168)
+
+
+def test_a_final_estimate_that_fails_is_none(weeks, monkeypatch):
+    measured, _, places = weeks
+    later, to_cells = learned(None, measured[1], places.tower_xy), places.to_cells("towers")
+    broken = replace(measured[0], visits=float("nan"))
+    assert estimate_between(None, later, broken, to_cells, places.tower_xy) is None
+
+    def fail(*_):
+        raise np.linalg.LinAlgError("no")
+
+    monkeypatch.setattr(learning, "final_week", fail)
+    assert estimate_between(None, later, measured[0], to_cells, places.tower_xy) is None

@@ -37,3 +37,9 @@ def test_a_precise_number_is_not_drawn_to_the_past():
 def test_what_does_not_rise_above_noise_says_nothing(measured, weighted):
     past = Scale(2.0, 10.0)
     assert visits_of_week(past, Visits(measured, 1.0), Visits(weighted, 1.0)) == (Visits(measured, 1.0), past)
+
+
+def test_two_sides_are_joined_by_precision():
+    assert Scale(2.0, 1.0).joined(Scale(4.0, 3.0)) == Scale(3.5, 4.0)
+    assert Scale(2.0, 1.0).joined(NOTHING) == NOTHING.joined(Scale(2.0, 1.0)) == Scale(2.0, 1.0)
+    assert NOTHING.joined(NOTHING) == NOTHING

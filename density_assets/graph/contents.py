@@ -1,0 +1,193 @@
+"""What the files of a release hold: counts, chain, statement, page; and how they are written.
+
+The assets of `release.py` write them, those of `final.py` write them once more of a final estimate, and before anything
+is signed they are made again and compared (`following.py`).
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from density_assets import series
+from density_assets.calendar import HOURS
+from density_assets.estimation.rounding import round_by_largest_remainder
+from density_assets.geography.tables import cells_from
+from density_assets.graph.estimating import known_sums
+from density_assets.graph.step import Step
+from density_assets.privacy.accounts import Accounts
+from density_assets.privacy.charges import Budget
+from density_assets.privacy.estimates import ALONE, Estimated
+from density_assets.publication.files import (
+    AUDIT_PAGE,
+    COUNT_FILES,
+    ERRORS_OF_SUMS,
+    clock_note,
+    density_table,
+    dictionary,
+    digests,
+    geojson,
+)
+from density_assets.publication.keeping import published_statement, refuse_other_files
+from density_assets.publication.manifest import Seal
+from density_assets.publication.pages.areas import Area, areas_by_day
+from density_assets.publication.pages.page import ReportData, report_html
+from density_assets.publication.statement import Facts, as_markdown, statement
+from density_assets.publication.sum_errors import summary_from
+from density_assets.quality.worth import Worth, worth
+from resources.tables.files import parquet_bytes, write_durably
+
+
+def rounded(step: Step, estimate: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
+    """An estimate as a table of whole counts, with the hours' times."""
+    city = cells_from(cells)
+    ids = pl.Series("cell_id", city.ids.tolist())
+    counts = round_by_largest_remainder(series.matrix(estimate, ids, "visits"))
+    return density_table(city, counts, series.matrix(estimate, ids, "standard_error"), step.clock)
+
+
+def count_files(step: Step, density: pl.DataFrame, cells: pl.DataFrame) -> dict[Path, bytes]:
+    """The files of the counts and what they hold."""
+    counts, sums = density["count"].to_numpy().reshape(-1, HOURS), known_sums(step)
+    told_in = None if sums is None else step.files.file(*ERRORS_OF_SUMS).name
+    of_counts = None if sums is None else _worth(density)  # earlier files say nothing of it, and stay as they are
+    contents = (
+        parquet_bytes(density),
+        density.write_csv().encode(),
+        geojson(cells_from(cells), counts).encode(),
+        dictionary(step.settings.city.name, step.settings.city.timezone, step.clock, told_in, of_counts).encode(),
+        *(() if sums is None else (parquet_bytes(sums),)),
+    )
+    return dict(zip(names_of_counts(step), contents, strict=True))
+
+
+def _worth(density: pl.DataFrame) -> Worth:
+    """What the counts say more than a flat or an empty map does."""
+    return worth(*(density[name].to_numpy().reshape(-1, HOURS) for name in ("count", "standard_error")))
+
+
+def names_of_counts(step: Step) -> list[Path]:
+    """Where the counts of a week lie, their errors of sums and what explains them."""
+    sums = () if known_sums(step) is None else (ERRORS_OF_SUMS,)
+    return [step.files.file(*name) for name in (*COUNT_FILES, *sums)]
+
+
+def fell_back(step: Step, estimated: Estimated | None) -> bool:
+    """Whether the week was estimated alone because the estimator failed."""
+    return estimated is not None and step.read("smoothed_series")["estimator"][0] == ALONE
+
+
+def chain_file(step: Step, accounts: Accounts, end: int) -> dict[Path, bytes]:
+    """The ledger's chain up to an entry, which the statement refers to.
+
+    It ends where this release does, so that making the statement again writes the same bytes: whoever is killed
+    between the two leaves files that belong together.
+    """
+    chain = accounts.records.published(end)
+    return {step.files.file("ledger", "json"): json.dumps(chain).encode()}
+
+
+def statement_files(step: Step, said: Mapping[str, Any]) -> dict[Path, bytes]:
+    """A statement as data and as text."""
+    data, text = (step.files.file("privacy_statement", suffix) for suffix in ("json", "md"))
+    return {data: json.dumps(said, indent=2).encode(), text: as_markdown(said).encode()}
+
+
+def stated(
+    step: Step,
+    density: pl.DataFrame,
+    accounts: Accounts,
+    paid_by: frozenset[str],
+    end: int,
+    estimated: Estimated | None,
+    *,
+    fell_back: bool = False,
+) -> dict[str, Any]:
+    """What the statement says of counts and chain as they lie there.
+
+    end: the entry that the chain ends with. fell_back: whether the estimator failed.
+    """
+    city, file = step.settings.city, step.files.file("ledger", "json")
+    facts = Facts(
+        release=step.release,
+        timezone=city.timezone,
+        people=city.population or (city.simulated_users if city.synthetic else None),
+        accounts=accounts,
+        charges=[row for row in accounts.rows if row.hash in paid_by],
+        end=end,
+        ledger_file=file.name,
+        budget=Budget.of(step.settings),
+        files=digests([*names_of_counts(step), file]),
+        estimated=estimated,
+        fell_back=fell_back,
+        worth=_worth(density),
+    )
+    said = statement(facts)
+    # Warnings compare with the population that settings state, and grow with versions: those of a published week are
+    # what was stated then.
+    published = published_statement(step.files)
+    return {**said, "warnings": published["warnings"]} if "warnings" in published else said
+
+
+def page_file(
+    step: Step,
+    density: pl.DataFrame,
+    cells: pl.DataFrame,
+    seal: Seal,
+    notes: Sequence[str] = (),
+    beside: Mapping[str, str] = MappingProxyType({}),
+) -> dict[Path, bytes]:
+    """The page and what it holds.
+
+    notes: what it says besides. beside: further files it leads to, by their labels.
+    """
+    files, city, sums = step.files, cells_from(cells), known_sums(step)
+    downloads = {
+        "Parquet": files.file("density", "parquet").name,
+        "CSV": files.file("density", "csv").name,
+        "GeoJSON": files.file("density", "geojson").name,
+        **({} if sums is None else {"Errors of sums": files.file(*ERRORS_OF_SUMS).name}),
+        "Data dictionary": files.file("data_dictionary", "md").name,
+        "Privacy statement": files.file("privacy_statement", "json").name,
+        "What is signed": files.file("manifest", "json").name,
+        **beside,
+        "Audit of all releases": AUDIT_PAGE,
+    }
+    counts, errors = (density[name].to_numpy().reshape(-1, HOURS) for name in ("count", "standard_error"))
+    areas: list[Area] = []
+    if sums is not None:
+        happens = ~np.isin(np.arange(HOURS), step.clock.missing)
+        areas = areas_by_day(summary_from(sums, cells["cell_id"]), counts, errors, city.centroids, happens)
+    page = report_html(
+        ReportData(
+            city=step.settings.city.name,
+            week=step.week,
+            timezone=step.settings.city.timezone,
+            cell_ids=city.ids.tolist(),
+            polygons=city.polygons,
+            counts=counts,
+            standard_errors=errors,
+            statement=files.file("privacy_statement", "md").read_text(encoding="utf-8"),
+            downloads=downloads,
+            notes=[*notes, clock_note(step.clock), *([] if sums is None else [_worth(density).note])],
+            manifest=files.file("manifest", "json").name,
+            fingerprint=seal.fingerprint,
+            areas=areas,
+        )
+    )
+    return {files.file("report", "html"): page.encode()}
+
+
+def publish(step: Step, contents: Mapping[Path, bytes]) -> None:
+    """Write files of a release; those of a published week only as they were signed, unless a person asked for others.
+
+    A file that was damaged since is made whole by this.
+    """
+    if not step.again:
+        refuse_other_files(step.files, contents)
+    for file, content in contents.items():
+        write_durably(file, content)

@@ -1,0 +1,201 @@
+"""The second vintage of a week: estimated again once weeks after it are drawn, and published beside the first.
+
+Nothing here runs by itself: a person asks for it (`density final`, or the job `final_estimate` in the UI), as often as
+new weeks make it worth it. It costs no privacy, because every draw it reads is paid for and public. What was published
+before stays as it was signed: a final estimate has files, statement, page and manifest of its own, named after its week
+and after the last week it uses.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import dagster as dg
+import numpy as np
+import polars as pl
+
+from density_assets import series
+from density_assets.city import City
+from density_assets.errors import BadInput
+from density_assets.geography.tables import GEOGRAPHY, places_from
+from density_assets.graph.assets import asset
+from density_assets.graph.columns import SETTINGS, column
+from density_assets.graph.contents import (
+    chain_file,
+    count_files,
+    page_file,
+    publish,
+    rounded,
+    stated,
+    statement_files,
+)
+from density_assets.graph.following import OPEN
+from density_assets.graph.past import DRAWN, PAST, folded, learns, measured_in, refuse_unknown_draws, state_after
+from density_assets.graph.signing import Noted, covering, listed, sign
+from density_assets.graph.step import Made, Step
+from density_assets.graph.vintages import final_of
+from density_assets.graph.zones import FINAL
+from density_assets.privacy.accounts import Accounts
+from density_assets.privacy.acts import Act
+from density_assets.privacy.estimates import Estimated
+from density_assets.privacy.zones import Zone
+from density_assets.publication.manifest import Seal
+from density_assets.publication.vintages import Changed
+from density_assets.schemes.learning import estimate_between
+from density_assets.schemes.scheme import SERIES, TOTALS
+
+DOORS = (TOTALS, SERIES)
+ESTIMATED = (*DRAWN, "usual_week.values", "overlaps.share")
+
+
+@asset(
+    Zone.RELEASE,
+    {
+        "cell_id": column("identifier of the cell", "cells.cell_id"),
+        "hour": column("hour of the week, 0 is Monday 00:00", "noisy_series.hour"),
+        "visits": column("estimated visits, not yet rounded", *ESTIMATED),
+        "standard_error": column("how far noise may have moved the estimate, to first order", SETTINGS, *ESTIMATED),
+        "upto": column("the last week that the estimate uses", *DRAWN),
+    },
+    deps=lambda city: (*DOORS, *GEOGRAPHY[city.scheme.places]),
+    group=FINAL,
+    looks_back=PAST,
+    looks_ahead=DOORS,
+    given=("accounts", "final"),
+    where=learns,
+)
+def final_series(step: Step, accounts: Accounts, final: Estimated) -> Made:
+    """What the draws of this week, of all weeks before it and of all weeks after it say of each cell.
+
+    Of every other week the newest revision enters that is drawn by now; weeks drawn under other settings are left out,
+    and the statement names them.
+    """
+    refuse_unknown_draws(step, (*final.used, final.own), accounts)
+    for week in final.left_out:
+        step.say(f"the week of {week.week} is left out: {week.reason}")
+    places = places_from(step.read, "towers")
+    before = state_after(step, final.earlier, accounts)
+    after = folded(step, final.later[::-1], accounts)
+    to_cells, measured = places.to_cells("towers"), measured_in(step, final.own, accounts)
+    estimate = estimate_between(before, after, measured, to_cells, places.tower_xy)
+    if estimate is None:
+        raise BadInput(
+            f"a final estimate must be of finite numbers, but that of the week of {step.week} with weeks up to "
+            f"{final.later[-1].week} is not: the week keeps the estimate it was published with"
+        )
+    ids = step.read("cells").select("cell_id")
+    table = series.table(ids, visits=to_cells @ estimate.series, standard_error=estimate.cell_error)
+    facts = {"weeks before": len(final.earlier), "weeks after": len(final.later)}
+    return Made(table.with_columns(upto=pl.lit(final.later[-1].week)), facts=facts)
+
+
+def _sign_final(city: City, step: Step, act: Act | None) -> None:
+    """Sign the list of a final estimate, and note it in the ledger beside the week's own."""
+    final = final_of(city, step.week)
+    noted = Noted(final.charges, {"estimate": final.key(step.release)})
+    sign(city, _finally(step, final), act, noted, _refuse_what_does_not_follow)
+
+
+@asset(
+    Zone.RELEASE,
+    covering("final_series.visits", "final_series.standard_error", "density.count", "cells.geometry"),
+    deps=(*DOORS, "signed_release"),
+    kinds=("csv", "parquet", "html", "json"),
+    group=FINAL,
+    given=("accounts", "paid_by", "final"),
+    where=learns,
+    after=_sign_final,
+)
+def final_release(
+    step: Step,
+    final_series: pl.DataFrame,
+    density: pl.DataFrame,
+    cells: pl.DataFrame,
+    accounts: Accounts,
+    paid_by: frozenset[str],
+    final: Estimated,
+) -> Made:
+    """The final estimate as files, with a statement and a page that says what changed; listed and signed like a week.
+
+    The files, the page and the statement that the week was first published with stay byte by byte.
+    """
+    step, end = _finally(step, final), accounts.end_of(final.charges, **step.release.which)
+    counts = rounded(step, _made_for(step, final_series), cells)
+    publish(step, count_files(step, counts, cells))
+    publish(step, chain_file(step, accounts, end))
+    publish(step, statement_files(step, stated(step, counts, accounts, paid_by, end, final)))
+    seal, changed = Seal.at(accounts, end), Changed.between(density, counts)
+    pages = final_page(step, counts, cells, seal, changed)
+    publish(step, pages)
+    made = listed(step, _measurements(final), seal)
+    return replace(made, facts={**made.facts, **changed.facts, "page": dg.MetadataValue.path(str(next(iter(pages))))})
+
+
+def final_page(
+    step: Step, counts: pl.DataFrame, cells: pl.DataFrame, seal: Seal, changed: Changed
+) -> dict[Path, bytes]:
+    """The page of a final estimate: which vintages there are, what changed, and a way back to the first."""
+    first = replace(step, upto=None).files
+    notes = [
+        f"This is the final estimate of the week, with weeks up to {step.upto}. The provisional one, with which the "
+        f"week was first published, stands beside it in {first.file('density', 'csv').name}.",
+        changed.words,
+    ]
+    beside = {"Provisional estimate": first.file("report", "html").name}
+    return page_file(step, counts, cells, seal, notes, beside)
+
+
+def _finally(step: Step, final: Estimated) -> Step:
+    """The step as it works on the files of a final estimate."""
+    return replace(step, upto=final.later[-1].week)
+
+
+def _made_for(step: Step, estimate: pl.DataFrame) -> pl.DataFrame:
+    """The estimate, if it uses the weeks that are to be stated."""
+    if estimate["upto"][0] != step.upto:
+        raise BadInput(
+            f"final_series of the week of {step.week} must use weeks up to {step.upto}, but it was made with weeks up "
+            f"to {estimate['upto'][0]}: make it again, `density final {step.week}`"
+        )
+    return estimate.drop("upto")
+
+
+def _measurements(final: Estimated) -> list[str]:
+    """Keys of every measurement that the estimate is made of."""
+    return [draw.measurement for week in (*final.used, final.own) for draw in week.doors.values()]
+
+
+def _refuse_what_does_not_follow(city: City, step: Step) -> None:
+    """Raise if the table or a file of a final estimate is not what its draws and the ledger give."""
+    shelves = {**OPEN, "final_series": final_series.shelf}
+    looking = replace(
+        step.read,
+        inputs=shelves,
+        past={name: shelves[name] for name in PAST},
+        future={name: shelves[name] for name in DOORS},
+    )
+    for other in _others(city, replace(step, read=looking)):
+        raise BadInput(
+            f"what is signed must follow from what was drawn, but {other} of the final estimate of the week of "
+            f"{step.week} is otherwise: it was changed after it was made, or made by other software. Nothing was "
+            f"signed; make it again: `density final {step.week}`"
+        )
+
+
+def _others(city: City, step: Step) -> Iterator[str]:
+    """What is not as it would be made."""
+    accounts, final, read = city.ledger.accounts(), final_of(city, step.week), step.read
+    estimate, again = _made_for(step, read("final_series")), final_series.function(step, accounts, final).table
+    assert again is not None  # released assets return theirs
+    ids, cells = read("cells")["cell_id"], read("cells")
+    for name in ("visits", "standard_error"):  # sums of floats may differ in their last digits between processes
+        if not np.allclose(series.matrix(estimate, ids, name), series.matrix(again, ids, name), rtol=1e-6, atol=1e-6):
+            yield f"final_series ({name})"
+    paid_by = frozenset(draw.charge for draw in final.own.doors.values())
+    end = accounts.end_of(final.charges, **step.release.which)
+    counts, seal = rounded(step, estimate, cells), Seal.at(accounts, end)
+    expected = count_files(step, counts, cells) | chain_file(step, accounts, end)
+    yield from (file.name for file, content in expected.items() if file.read_bytes() != content)
+    expected = statement_files(step, stated(step, counts, accounts, paid_by, end, final))  # names digests of the above
+    expected |= final_page(step, counts, cells, seal, Changed.between(read("density"), counts))
+    yield from (file.name for file, content in expected.items() if file.read_bytes() != content)

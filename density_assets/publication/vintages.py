@@ -1,0 +1,57 @@
+"""What changed from the estimate that a week was first published with to its final one: told from released counts."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+WIDE = 1.96  # standard errors: of 95 % intervals
+
+
+@dataclass(frozen=True)
+class Changed:
+    """How far two vintages of a week are apart.
+
+    visits: sum of absolute changes of all cells and hours. share: of the visits that were first published.
+    mean: of absolute changes. errors: the mean change in standard errors of the first estimate.
+    beyond: the share of cells and hours that left their first 95 % interval.
+    smaller: by what share the mean standard error became smaller.
+    """
+
+    visits: int
+    share: float
+    mean: float
+    errors: float
+    beyond: float
+    smaller: float
+
+    @classmethod
+    def between(cls, first: pl.DataFrame, final: pl.DataFrame) -> "Changed":
+        """Of two tables of counts, whose rows are those of the same cells and hours in the same order."""
+        before, after = (table["count"].to_numpy() for table in (first, final))
+        error, error_after = (table["standard_error"].to_numpy() for table in (first, final))
+        change = np.abs(after - before)
+        typical = max(float(error.mean()), np.finfo(np.float64).tiny)
+        return cls(
+            visits=int(change.sum()),
+            share=float(change.sum() / max(before.sum(), 1)),
+            mean=float(change.mean()),
+            errors=float(change.mean() / typical),
+            beyond=float((change > WIDE * error + 1).mean()),  # counts are whole: rounding may move each by one
+            smaller=1 - float(error_after.mean()) / typical,
+        )
+
+    @property
+    def facts(self) -> dict[str, float]:
+        """As the UI shows it."""
+        return {"visits changed": self.visits, "mean change in standard errors": round(self.errors, 3)}
+
+    @property
+    def words(self) -> str:
+        """As the page says it."""
+        return (
+            f"Against the provisional estimate, counts of cells and hours changed by {self.visits:,} visits in all "
+            f"({self.share:.1%} of them), by {self.mean:.2f} on average, which is {self.errors:.2f} of the standard "
+            f"error stated then; {self.beyond:.1%} of them left their 95 % interval. Standard errors are now "
+            f"{abs(self.smaller):.0%} {'smaller' if self.smaller >= 0 else 'larger'}."
+        )

@@ -1,0 +1,292 @@
+"""The second vintage of a week: made when somebody asks, beside the first, from draws that are paid for."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from datetime import date
+from pathlib import Path
+
+import dagster as dg
+import polars as pl
+import pytest
+from runs import failures, materialise, only, opened, ran
+from test_weeks_in_turn import PROMISE, WEEKS, draw_of, folder_of, published, stated, write_week
+from town import Town, make_town
+
+from density_assets import definitions
+from density_assets.graph.jobs import FINAL_ESTIMATE, REBUILD
+from density_assets.graph.step import Reader, Shelf
+from density_assets.privacy.estimates import DrawUsed
+from density_assets.privacy.zones import Zone, ZoneLeak
+from density_assets.publication.verification import outcome
+from resources.ledger.ledger import Ledger
+from resources.tables.released import ReleasedTables
+
+NEXT = "2007-10-01"
+KINDS = ("density", "data_dictionary", "ledger", "privacy_statement", "report", "manifest")
+
+
+def town_of(folder: Path) -> Town:
+    town = make_town(folder)
+    town.settings.write_text(f"{town.settings.read_text()}\n{PROMISE}")
+    for week in (*WEEKS, NEXT):
+        write_week(town, week)
+    return town
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory) -> tuple[Town, Path]:
+    """Three weeks of a town, and a final estimate of the first."""
+    folder = tmp_path_factory.mktemp("final")
+    town, home = town_of(folder), folder / "home"
+    for week in WEEKS:
+        assert materialise(town.settings, home, week).success
+    assert final(town, home, WEEKS[0]).success
+    return town, home
+
+
+@pytest.fixture
+def home(released, tmp_path) -> Path:
+    """A copy of the home that a test may change."""
+    return shutil.copytree(released[1], tmp_path / "home")
+
+
+def final(town: Town, home: Path, week: str, **options) -> dg.ExecuteInProcessResult:
+    defs = definitions.build(opened(town.settings, home))
+    with dg.DagsterInstance.ephemeral() as instance:
+        job = defs.resolve_job_def(FINAL_ESTIMATE)
+        return job.execute_in_process(instance=instance, partition_key=week, **options)
+
+
+def refused(town: Town, home: Path, week: str) -> str:
+    return " ".join(failures(final(town, home, week, raise_on_error=False)))
+
+
+def name_of(week: str, upto: str) -> str:
+    return f"final_{week}_to_{upto}"
+
+
+def counts(home: Path, name: str) -> pl.DataFrame:
+    return pl.read_csv(folder_of(home) / f"density_{name}.csv")
+
+
+def said_finally(home: Path, week: str, upto: str) -> dict:
+    return json.loads((folder_of(home) / f"privacy_statement_{name_of(week, upto)}.json").read_text())
+
+
+# --- what is published ------------------------------------------------------------------------------------------------
+
+
+def test_a_final_estimate_has_files_statement_and_page_of_its_own(released):
+    _, home = released
+    name = name_of(WEEKS[0], WEEKS[2])
+    files = {file.name for file in folder_of(home).glob(f"*_{name}*")}
+    assert {file.split("_final_")[0] for file in files} == set(KINDS)
+    assert {Path(file).suffix for file in files if file.startswith("density")} == {".csv", ".parquet", ".geojson"}
+    first, last = counts(home, WEEKS[0]), counts(home, name)
+    assert first.drop("count", "standard_error").equals(last.drop("count", "standard_error"))
+    assert not first["count"].equals(last["count"])
+    page = (folder_of(home) / f"report_{name}.html").read_text()
+    changed = int((first["count"] - last["count"]).abs().sum())
+    assert f"changed by {changed:,} visits in all" in page
+    assert f"./report_{WEEKS[0]}.html" in page
+
+
+def test_the_statement_names_every_draw_and_what_all_of_them_cost(released):
+    _, home = released
+    said, first = said_finally(home, WEEKS[0], WEEKS[2]), stated(home, WEEKS[0])
+    estimate = said["estimate"]
+    assert estimate["vintage"] == "final"
+    assert [week["week"] for week in estimate["weeks"]] == list(WEEKS[1:])
+    assert estimate["key"] != first["estimate"]["key"]
+    assert said["charges"] == first["charges"]
+    assert estimate["together"]["epsilon"] == pytest.approx(stated(home, WEEKS[2])["estimate"]["together"]["epsilon"])
+    text = (folder_of(home) / f"privacy_statement_{name_of(WEEKS[0], WEEKS[2])}.md").read_text()
+    assert f"of this week and of 0 earlier weeks and of 2 later weeks: {WEEKS[1]}, {WEEKS[2]}." in text
+
+
+def test_it_costs_nothing_and_the_ledger_notes_it_once(released, home):
+    accounts = Ledger(home).accounts()
+    which = {"city": "town", "week": WEEKS[0], "revision": 1}
+    (first,), (noted,) = accounts.publications(which), accounts.publications(which, WEEKS[2])
+    assert noted.body["estimate"] == said_finally(home, WEEKS[0], WEEKS[2])["estimate"]["key"]
+    assert first.body["manifest"] != noted.body["manifest"]
+    assert len(accounts.rows) == 2 * len(WEEKS)
+    before = published(home, WEEKS[0])
+    assert final(released[0], home, WEEKS[0]).success
+    assert published(home, WEEKS[0]) == before
+    assert list(Ledger(home).accounts().of("published")) == list(accounts.of("published"))
+
+
+def test_outsiders_verify_it_and_every_week_beside_it(released, home):
+    manifest = folder_of(home) / f"manifest_{name_of(WEEKS[0], WEEKS[2])}.json"
+    key = json.loads(manifest.read_text())["key"]["fingerprint"]
+    result = outcome(manifest, key, around=True)
+    assert result.status == 0, [text for holds, text in result.findings if not holds]
+    assert f"the estimate uses weeks after its own, up to {WEEKS[2]}" in [text for _, text in result.findings]
+    assert not [note for note in result.notes if "not covered" in note]
+    for week in WEEKS:
+        result = outcome(folder_of(home) / f"manifest_{week}.json", key, around=True)
+        assert result.status == 0
+        assert not [note for note in result.notes if "not covered" in note]
+    listed = json.loads(manifest.read_text())["files"]
+    assert {f"measurements/{draw_of(home, week).name}" for week in WEEKS} <= listed.keys()
+
+
+@pytest.mark.parametrize("forged", ["a count", "a draw", "its name", "its last week"])
+def test_what_is_changed_is_found(home, forged):
+    folder, name = folder_of(home), name_of(WEEKS[0], WEEKS[2])
+    manifest = folder / f"manifest_{name}.json"
+    if forged == "a count":
+        file = folder / f"density_{name}.csv"
+        file.write_text(file.read_text().replace(",0,", ",1,", 1))
+    elif forged == "a draw":
+        draw_of(home, WEEKS[2]).write_bytes(draw_of(home, WEEKS[1]).read_bytes())
+    elif forged == "its name":
+        manifest = manifest.rename(folder / f"manifest_{name_of(WEEKS[0], NEXT)}.json")
+    else:
+        manifest.write_text(manifest.read_text().replace(f'"upto": "{WEEKS[2]}"', f'"upto": "{WEEKS[1]}"'))
+    assert outcome(manifest).status == 1
+
+
+def test_the_register_shows_both_vintages(released):
+    _, home = released
+    table = pl.read_parquet(folder_of(home) / "tables/audit_page.parquet")
+    vintages = [(row["week"], row["vintage"], row["verified"]) for row in table.iter_rows(named=True)]
+    assert vintages == [
+        (WEEKS[0], "provisional", True),
+        (WEEKS[0], f"final to {WEEKS[2]}", True),
+        (WEEKS[1], "provisional", True),
+        (WEEKS[2], "provisional", True),
+    ]
+    page = (folder_of(home) / "audit.html").read_text()
+    assert f"with 0 weeks before and weeks after it up to {WEEKS[2]}: final" in page
+    assert f"./report_{name_of(WEEKS[0], WEEKS[2])}.html" in page
+
+
+# --- beside the first, and beside each other --------------------------------------------------------------------------
+
+
+def test_another_week_makes_another_final_estimate_and_leaves_all_others(released, home):
+    town = released[0]
+    before = {week: published(home, week) for week in WEEKS}
+    assert materialise(town.settings, home, NEXT).success
+    assert final(town, home, WEEKS[0]).success
+    assert [week["week"] for week in said_finally(home, WEEKS[0], NEXT)["estimate"]["weeks"]] == [*WEEKS[1:], NEXT]
+    assert final(town, home, WEEKS[1]).success
+    sides = [week["week"] for week in said_finally(home, WEEKS[1], NEXT)["estimate"]["weeks"]]
+    assert sides == [WEEKS[0], WEEKS[2], NEXT]
+    for week in WEEKS:
+        now = published(home, week)
+        assert {name: now[name] for name in before[week]} == before[week]
+    for week in WEEKS[:2]:
+        assert outcome(folder_of(home) / f"manifest_{name_of(week, NEXT)}.json").status == 3
+
+
+def test_a_revised_later_week_does_not_take_the_place_of_a_published_estimate(released, home):
+    town, before = released[0], published(home, WEEKS[0])
+    settings = town.settings.read_text()
+    try:
+        town.settings.write_text(f"{settings}\n[revisions]\n{WEEKS[2]} = 2\n")
+        assert materialise(town.settings, home, WEEKS[2]).success
+        assert "is published and stays as it is, but a week between was drawn or revised" in refused(
+            town, home, WEEKS[0]
+        )
+    finally:
+        town.settings.write_text(settings)
+    assert published(home, WEEKS[0]) == before
+
+
+def test_weeks_are_made_again_without_their_final_estimates(released, home):
+    town, before = released[0], published(home, WEEKS[0])
+    defs = definitions.build(opened(town.settings, home))
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = defs.resolve_job_def(REBUILD).execute_in_process(instance=instance, partition_key=WEEKS[0])
+    assert result.success
+    assert not {"final_series", "final_release"} & ran(result)
+    assert published(home, WEEKS[0]) == before
+
+
+# --- what is refused --------------------------------------------------------------------------------------------------
+
+
+def test_the_newest_week_has_no_final_estimate(released, home):
+    before = published(home, WEEKS[2])
+    assert f"of the week of {WEEKS[2]} must use a later week, but none is drawn" in refused(released[0], home, WEEKS[2])
+    assert published(home, WEEKS[2]) == before
+
+
+def test_a_week_that_is_not_published_has_none_either(released, home):
+    assert f"the week of {NEXT} must be published before it is estimated again" in refused(released[0], home, NEXT)
+
+
+@pytest.mark.parametrize("lost", [True, False])
+def test_a_draw_of_a_later_week_that_is_lost_or_damaged_is_refused_by_name(released, home, lost):
+    file = draw_of(home, WEEKS[2])
+    if lost:
+        file.unlink()
+    else:
+        file.write_bytes(draw_of(home, WEEKS[1]).read_bytes())
+    before = published(home, WEEKS[1])
+    message = refused(released[0], home, WEEKS[1])
+    assert f"an estimate uses noisy_series of the week of {WEEKS[2]} (revision 1)" in message
+    assert ("is lost" if lost else "is damaged (it is another draw)") in message
+    assert published(home, WEEKS[1]) == before
+
+
+def test_what_was_changed_after_it_was_made_is_not_signed(released, home):
+    town, table = released[0], folder_of(home) / f"tables/final_series/{WEEKS[1]}.parquet"
+    assert materialise_final(town, home, WEEKS[1], "final_series").success
+    pl.read_parquet(table).with_columns(pl.col("visits") + 7).write_parquet(table)
+    result = materialise_final(town, home, WEEKS[1], "final_release", raise_on_error=False)
+    assert "final_series (visits) of the final estimate" in " ".join(failures(result))
+    assert not (folder_of(home) / f"manifest_{name_of(WEEKS[1], WEEKS[2])}.sig").exists()
+    assert not Ledger(home).accounts().publications({"city": "town", "week": WEEKS[1], "revision": 1}, WEEKS[2])
+
+
+def materialise_final(town: Town, home: Path, week: str, *assets: str, **options) -> dg.ExecuteInProcessResult:
+    return final(town, home, week, asset_selection=only(*assets), **options)
+
+
+# --- the graph --------------------------------------------------------------------------------------------------------
+
+
+def test_looking_ahead_is_declared_by_itself(tmp_path):
+    """Who may look back at the draws of earlier weeks may not look ahead for that."""
+    doors = {"noisy_series": Shelf("noisy_series", Zone.MECHANISM, True)}
+    read = Reader("leak", Zone.RELEASE, doors, ReleasedTables(tmp_path), date.fromisoformat(WEEKS[0]), past=doors)
+    later = DrawUsed(WEEKS[1], 1, {})
+    with pytest.raises(ZoneLeak, match="must declare what it looks ahead at: it reads later weeks of noisy_series"):
+        read.draw("noisy_series", later, Ledger(tmp_path).accounts())
+
+
+def test_nobody_gets_a_final_estimate_without_asking(released):
+    assets, _ = definitions.graph(opened(released[0].settings, released[1]))
+    specs = {spec.key.to_user_string(): spec for asset in assets for spec in asset.specs}
+    assert specs["final_release"].automation_condition is None
+    defs = definitions.build(opened(released[0].settings, released[1]))
+    weekly = defs.resolve_job_def("weekly_release").asset_layer.executable_asset_keys
+    assert not {dg.AssetKey("final_series"), dg.AssetKey("final_release")} & set(weekly)
+
+
+# --- the command ------------------------------------------------------------------------------------------------------
+
+
+def test_the_command_says_where_it_is_and_why_there_is_none(released, home):
+    town = released[0]
+
+    def density(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "density_assets", "final", *words, "--settings", str(town.settings)]
+        env = {**os.environ, "DENSITY_HOME": str(home)}
+        return subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=300)
+
+    opened(town.settings, home)
+    done = density(WEEKS[1])
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "(weeks before it: 1, after it: 1)" in done.stdout
+    assert str(folder_of(home) / f"density_{name_of(WEEKS[1], WEEKS[2])}.csv") in done.stdout
+    none = density(WEEKS[2])
+    assert none.returncode == 2
+    assert none.stderr.startswith(f"error: a final estimate of the week of {WEEKS[2]} must use a later week")
