@@ -228,7 +228,7 @@ def _release_record(release: Entry) -> dict[str, object]:
         *("cells", "antennas", "towers", "tower_cells", "overlaps", "cover_graph"),
         *("noisy_totals", "clusters", "noisy_series", "smoothed_series", "density"),
         *("published_counts", "privacy_statement", "density_report", "signed_release", "ledger", "audit_page"),
-        *(("usual_week", "final_series", "final_release", *of_sums(city)) if learns(city) else ()),
+        *(("usual_week", *of_sums(city)) if learns(city) else ()),
     ),
     weekly=False,
     op_tags={"dagster/priority": "-2"},
