@@ -149,7 +149,7 @@ def _charge_record(row: Row, year_epsilon: float) -> dict[str, object]:
         "statement": column("file of the privacy statement; empty if nothing was published", SETTINGS),
         "sha256": column("digest of the statement", "privacy_statement.sha256"),
     },
-    deps=lambda city: ("ledger", "privacy_statement", "signed_release", *(("final_release",) if learns(city) else ())),
+    deps=("ledger", "privacy_statement", "signed_release"),
     kinds=("html",),
     weekly=False,
     op_tags={"dagster/priority": "-1"},  # after the checks of the same run, whose outcomes it shows
