@@ -280,7 +280,9 @@ class City:
         return geography_hash(cells_from(cells), towers_from(towers))
 
     def towers(self) -> int | None:
-        """How many public towers there are; none before they are made."""
+        """How many public towers there are; none before they are made. Asking leaves a home as it is."""
+        if not (self.home / self.name).exists():
+            return None
         return len(self.store.read_public("towers")) if all(self.store.written("towers")) else None
 
     def _release(self, week: str) -> Release:

@@ -149,7 +149,7 @@ def _charge_record(row: Row, year_epsilon: float) -> dict[str, object]:
         "statement": column("file of the privacy statement; empty if nothing was published", SETTINGS),
         "sha256": column("digest of the statement", "privacy_statement.sha256"),
     },
-    deps=lambda city: ("ledger", "privacy_statement", "signed_release", *(("final_release",) if learns(city) else ())),
+    deps=("ledger", "privacy_statement", "signed_release"),
     kinds=("html",),
     weekly=False,
     op_tags={"dagster/priority": "-1"},  # after the checks of the same run, whose outcomes it shows
@@ -228,7 +228,7 @@ def _release_record(release: Entry) -> dict[str, object]:
         *("cells", "antennas", "towers", "tower_cells", "overlaps", "cover_graph"),
         *("noisy_totals", "clusters", "noisy_series", "smoothed_series", "density"),
         *("published_counts", "privacy_statement", "density_report", "signed_release", "ledger", "audit_page"),
-        *(("usual_week", "final_series", "final_release", *of_sums(city)) if learns(city) else ()),
+        *(("usual_week", *of_sums(city)) if learns(city) else ()),
     ),
     weekly=False,
     op_tags={"dagster/priority": "-2"},
