@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from density_assets.estimation.blocks import BlockDiagonal
-from density_assets.estimation.kronecker import SMALLEST, modes
+from density_assets.estimation.kronecker import Modes, modes
 from density_assets.estimation.rhythm import smooth_rhythm
 from density_assets.estimation.tower_ratio import Totals
 
@@ -30,16 +30,18 @@ VARIANCES = 10.0 ** np.arange(-4.0, 1.1, 0.25)  # v
 class Ground:
     """What is public of the towers.
 
-    near: correlation of their deviations. crowding: how close they stand, 0 on average with variance 1.
+    near: correlation of their deviations. along: directions in which it has none, were all towers of one size.
+    crowding: how close they stand, 0 on average with variance 1.
     """
 
     near: BlockDiagonal
+    along: Modes
     crowding: Floats
 
     @classmethod
     def of(cls, xy: Floats, near: BlockDiagonal) -> "Ground":
         """Of towers at distinct positions, with the correlation of `nearness`."""
-        return cls(near, _crowding(xy))
+        return cls(near, modes(np.ones(len(xy)), near), _crowding(xy))
 
 
 def sizes(noisy: Floats, sigma: float, ground: Ground, totals: Totals | None = None) -> Floats:
@@ -54,11 +56,11 @@ def sizes(noisy: Floats, sigma: float, ground: Ground, totals: Totals | None = N
     seen, noise = matched / matched.mean(), sigma**2 / power
     if totals is not None and totals.clear:
         seen, noise = _both(seen, noise, totals)
-    along = modes(np.ones(len(noisy)), ground.near)
+    along = ground.along
     along_seen, crowding = along.towers.T @ (seen - 1.0), along.towers.T @ ground.crowding
     fits = [_Fit.of(along_seen, crowding, v * along.scale, noise) for v in VARIANCES]
     best = max(fits, key=lambda fit: fit.likelihood)
-    return np.maximum(1.0 + along.towers @ best.mean, SMALLEST)
+    return np.asarray(1.0 + along.towers @ best.mean)
 
 
 def _both(matched: Floats, noise: float, totals: Totals) -> tuple[Floats, float]:
