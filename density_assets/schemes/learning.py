@@ -5,6 +5,8 @@ reason to publish nothing: the week is then estimated alone, as its scheme does 
 estimate says so.
 """
 
+import hashlib
+
 import numpy as np
 
 from density_assets.estimation.weeks.estimate import WeekEstimate, estimate_week
@@ -14,6 +16,8 @@ from density_assets.estimation.weeks.state import State
 from density_assets.estimation.weeks.summary import Summary, summarise
 from density_assets.geography.places import Matrix
 from density_assets.schemes.scheme import Estimate, Floats
+
+_LAST: dict[bytes, tuple[WeekEstimate, State]] = {}  # at most one
 
 FAILURES = (ValueError, ArithmeticError)  # of linear algebra: no solution, or numbers that are not finite
 
@@ -62,6 +66,32 @@ def learned(past: State | None, measured: Measured, xy: Floats) -> State | None:
 
 
 def _estimated(past: State | None, measured: Measured, xy: Floats) -> tuple[WeekEstimate, State] | None:
+    """What the estimator makes of a week; none if it fails.
+
+    The last one is remembered: counts, state and errors of sums of a week are of one estimate, and so is each of them
+    when it is made again before it is signed.
+    """
+    key = _digest(past, measured, xy)
+    if key in _LAST:
+        return _LAST[key]
+    _LAST.clear()
+    if made := _estimated_anew(past, measured, xy):
+        _LAST[key] = made
+    return made
+
+
+def _digest(past: State | None, measured: Measured, xy: Floats) -> bytes:
+    """Of everything that an estimate is made from."""
+    given = {**vars(measured), "xy": xy, **({} if past is None else {f"past {k}": v for k, v in past.arrays().items()})}
+    digest = hashlib.sha256()
+    for name, value in given.items():
+        part = np.asarray(np.nan if value is None else value, np.float64)
+        digest.update(f"{name} {part.shape}".encode())
+        digest.update(np.ascontiguousarray(part).tobytes())
+    return digest.digest()
+
+
+def _estimated_anew(past: State | None, measured: Measured, xy: Floats) -> tuple[WeekEstimate, State] | None:
     try:
         with np.errstate(all="ignore"):  # what is not finite is seen below
             estimate, state = estimate_week(past, measured, xy)

@@ -63,6 +63,34 @@ def test_errors_of_cells_do_not_depend_on_how_many_are_computed_together(weeks, 
     np.testing.assert_allclose(parts.cell_error, whole.cell_error, rtol=1e-12)
 
 
+def test_counts_state_and_errors_of_sums_are_of_one_estimate_that_anything_else_makes_anew(weeks, monkeypatch):
+    measured, _, places = weeks
+    past, to_cells, xy = learned(None, measured[0], places.tower_xy), places.to_cells("towers"), places.tower_xy
+    asked, estimate_week = [], learning.estimate_week
+    monkeypatch.setattr(learning, "estimate_week", lambda *given: asked.append(given) or estimate_week(*given))
+    week = measured[1]
+    for _ in range(2):
+        estimate_after(past, week, to_cells, xy)
+        sums_after(past, week, to_cells, xy)
+        learned(past, week, xy)
+    assert len(asked) == 1
+    moved = week.series.copy()
+    moved[3, 5] += 1e-9
+    others = [
+        replace(week, series=moved),
+        replace(week, sigma=week.sigma * 1.01),
+        replace(week, visits=week.visits + 1),
+    ]
+    others += [replace(week, visits_sigma=2 * week.visits_sigma), replace(week, towers=None)]
+    for number, (before, other, at) in enumerate(
+        [*((past, other, xy) for other in others), (None, week, xy), (replace(past, hours=2 * past.hours), week, xy)]
+        + [(past, week, xy + 1.0)],
+        start=2,
+    ):
+        learned(before, other, at)
+        assert len(asked) == number
+
+
 @pytest.mark.parametrize("error", [np.linalg.LinAlgError("no"), FloatingPointError("no")])
 def test_an_estimator_that_fails_says_so_and_leaves_what_was_known(weeks, monkeypatch, error):
     def fail(*_):
