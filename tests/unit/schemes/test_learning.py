@@ -76,18 +76,11 @@ def test_counts_state_and_errors_of_sums_are_of_one_estimate_that_anything_else_
     assert len(asked) == 1
     moved = week.series.copy()
     moved[3, 5] += 1e-9
-    others = [
-        replace(week, series=moved),
-        replace(week, sigma=week.sigma * 1.01),
-        replace(week, visits=week.visits + 1),
-    ]
-    others += [replace(week, visits_sigma=2 * week.visits_sigma), replace(week, towers=None)]
-    for number, (before, other, at) in enumerate(
-        [*((past, other, xy) for other in others), (None, week, xy), (replace(past, hours=2 * past.hours), week, xy)]
-        + [(past, week, xy + 1.0)],
-        start=2,
-    ):
-        learned(before, other, at)
+    otherwise = {"series": moved, "sigma": 1.0, "visits": 1.0, "visits_sigma": 1.0, "towers": None, "towers_sigma": 1.0}
+    other_weeks = [(past, replace(week, **{name: value}), xy) for name, value in otherwise.items()]
+    other_pasts = [(None, week, xy), (replace(past, hours=2 * past.hours), week, xy), (past, week, xy + 1.0)]
+    for number, given in enumerate([*other_weeks, *other_pasts], start=2):
+        learned(*given)
         assert len(asked) == number
 
 
