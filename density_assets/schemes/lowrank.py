@@ -160,6 +160,7 @@ class LowRank(LowRankWithoutTowers):
             visits_sigma=of_visits.sigma,
             towers=totals["towers"] / WEIGHT_UNIT,
             towers_sigma=of_towers.sigma / WEIGHT_UNIT,
+            towers_norm=of_towers.sensitivity / WEIGHT_UNIT,
         )
 
 

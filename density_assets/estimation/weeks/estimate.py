@@ -5,7 +5,7 @@
     this week             =  expected + innovation, filtered by how far weeks drift
                              + stretches in which a tower stands apart
                              days and towers that the past does not explain: the week alone
-    visits                =  scaled to the noisy number of visits, towers by the ratio of their totals
+    visits                =  scaled to the number of visits, towers by the ratio of their totals
 
 The first week is the single-week filter. All of it is post-processing of measurements that are paid for, and of public
 geography. Constants come from synthetic cities (`docs/weeks.md`).
@@ -40,7 +40,7 @@ from density_assets.estimation.weeks.odd import DAY, odd_days, odd_towers, remem
 from density_assets.estimation.weeks.profile import Profile
 from density_assets.estimation.weeks.state import State, Week
 from density_assets.estimation.weeks.stretches import changes, find_stretches
-from density_assets.estimation.weeks.visits import Scale, Visits, visits_of_week
+from density_assets.estimation.weeks.visits import Scale, Visits, visits_by_towers, visits_of_week
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -90,6 +90,9 @@ def estimate_week(
     seen, past = _next(past, measured, ground) if past.tells else _first(past, measured, ground)
     past = _with_totals(past, measured, seen)
     visits, scale = visits_of_week(Scale(*past.scale), *_sums(measured))
+    if measured.towers is not None:
+        totals = Visits(float(measured.towers.sum()), len(measured.towers) * measured.towers_sigma**2)
+        visits = visits.together(visits_by_towers(totals, measured.towers_norm))
     return _scaled(seen, past, visits, xy), replace(past, scale=np.array(scale))
 
 

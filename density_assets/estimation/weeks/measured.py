@@ -14,7 +14,7 @@ class Measured:
 
     series: noisy weighted visits, towers x 168.
     visits: noisy number of visits.
-    towers: noisy visits per tower, each user's vector scaled to a squared norm of at most 400; None if not measured.
+    towers: noisy visits per tower, each user's vector scaled to at most towers_norm; None if not measured.
     """
 
     series: Floats
@@ -23,3 +23,4 @@ class Measured:
     visits_sigma: float
     towers: Floats | None = None
     towers_sigma: float = 0.0
+    towers_norm: float = 20.0

@@ -1,13 +1,17 @@
-"""How many visits a week had, from its own noisy number and from what earlier weeks say of visits per weighted visit.
+"""How many visits a week had, from its own noisy number and from two more that say it with less noise in a small city.
 
-In a small city the number of visits has much more noise than the sum of the weighted matrix. Visits per weighted visit
-change slowly, by DRIFT a week, so the weeks before and this week's matrix say how many there were, too. Both are
-combined by precision. In a large city the week's own number is the better one.
+- Visits per weighted visit change slowly, by DRIFT a week, so the weeks before and this week's matrix say how many
+  there were.
+- Totals of towers leave out what the weights of the few busiest people take, a few percent.
+
+All are combined by precision. In a large city the week's own number is the best one by far.
 """
 
 from typing import NamedTuple
 
 DRIFT = 0.01  # of visits per weighted visit, from week to week
+MISSING = 16.0  # visits that totals of towers leave out, relative, times the squared norm a user may have: 0.04 at 20
+UNSURE = 2.5  # standard error of that, relative to it: cities have had 0.02 to 0.05 (`docs/weeks.md`)
 CLEAR = 5.0  # standard errors that both must rise above zero: else their ratio says nothing
 
 
@@ -35,6 +39,18 @@ class Visits(NamedTuple):
     def clear(self) -> bool:
         """Whether it rises above its noise."""
         return bool(self.value > CLEAR * self.variance**0.5)
+
+    def together(self, other: "Visits") -> "Visits":
+        """What both say, by precision."""
+        trust = other.variance / (self.variance + other.variance)
+        return Visits(other.value + trust * (self.value - other.value), trust * self.variance)
+
+
+def visits_by_towers(totals: Visits, norm: float) -> Visits:
+    """The number of visits, from the sum of towers' totals. norm: the largest that a user's vector may have."""
+    missing = MISSING / norm**2
+    error = UNSURE * missing * totals.value
+    return Visits((1 + missing) * totals.value, (1 + missing) ** 2 * totals.variance + error**2)
 
 
 def visits_of_week(past: Scale, measured: Visits, weighted: Visits) -> tuple[Visits, Scale]:

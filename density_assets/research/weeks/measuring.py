@@ -55,4 +55,5 @@ def measure(week: WeekCounts, promise: Promise, seed: tuple[int, ...]) -> Measur
         visits_sigma=visits,
         towers=week.tower_totals + random.normal(0.0, towers, len(counted)),
         towers_sigma=towers,
+        towers_norm=TOWER_NORM**0.5,
     )

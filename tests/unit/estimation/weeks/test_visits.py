@@ -1,9 +1,9 @@
-"""The number of visits of a week, with what earlier weeks say of it."""
+"""The number of visits of a week, with what earlier weeks and totals of towers say of it."""
 
 import numpy as np
 import pytest
 
-from density_assets.estimation.weeks.visits import DRIFT, Scale, Visits, visits_of_week
+from density_assets.estimation.weeks.visits import DRIFT, Scale, Visits, visits_by_towers, visits_of_week
 
 NOTHING = Scale(0.0, 0.0)
 
@@ -43,3 +43,23 @@ def test_two_sides_are_joined_by_precision():
     assert Scale(2.0, 1.0).joined(Scale(4.0, 3.0)) == Scale(3.5, 4.0)
     assert Scale(2.0, 1.0).joined(NOTHING) == NOTHING.joined(Scale(2.0, 1.0)) == Scale(2.0, 1.0)
     assert NOTHING.joined(NOTHING) == NOTHING
+
+
+@pytest.mark.parametrize("left_out", [0.02, 0.05])
+def test_totals_of_towers_say_what_a_noisy_number_does_not(left_out):
+    """20,000 people at epsilon 0.1: the number has an error of a half, the sum of 60 towers one of a tenth."""
+    own, totals = Visits(420_000.0, 148_000.0**2), Visits(274_000.0 / (1 + left_out), 27_000.0**2)
+    visits = own.together(visits_by_towers(totals, 20.0))
+    assert visits.value == pytest.approx(274_000.0, rel=0.1)
+    assert 0.1 < visits.variance**0.5 / visits.value < 0.15
+
+
+def test_in_a_large_city_they_say_nothing():
+    own = Visits(2.7e7, 50_000.0**2)
+    assert own.together(visits_by_towers(Visits(2e7, 1e4), 20.0)).value == pytest.approx(own.value, rel=2e-4)
+
+
+def test_tighter_weights_leave_out_more_and_say_less():
+    loose, tight = (visits_by_towers(Visits(1e6, 1e4), norm) for norm in (20.0, 10.0))
+    assert (loose.value, tight.value) == pytest.approx((1.04e6, 1.16e6))
+    assert tight.variance**0.5 == pytest.approx(4 * loose.variance**0.5, rel=0.01)
