@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import dagster as dg
-import numpy as np
 import polars as pl
 
 from density_assets import series
@@ -29,7 +28,7 @@ from density_assets.graph.contents import (
     stated,
     statement_files,
 )
-from density_assets.graph.following import OPEN
+from density_assets.graph.following import OPEN, other_estimate, other_files
 from density_assets.graph.past import DRAWN, PAST, folded, learns, measured_in, refuse_unknown_draws, state_after
 from density_assets.graph.signing import Noted, covering, listed, sign
 from density_assets.graph.step import Made, Step
@@ -187,15 +186,12 @@ def _others(city: City, step: Step) -> Iterator[str]:
     accounts, final, read = city.ledger.accounts(), final_of(city, step.week), step.read
     estimate, again = _made_for(step, read("final_series")), final_series.function(step, accounts, final).table
     assert again is not None  # released assets return theirs
-    ids, cells = read("cells")["cell_id"], read("cells")
-    for name in ("visits", "standard_error"):  # sums of floats may differ in their last digits between processes
-        if not np.allclose(series.matrix(estimate, ids, name), series.matrix(again, ids, name), rtol=1e-6, atol=1e-6):
-            yield f"final_series ({name})"
+    cells = read("cells")
+    yield from other_estimate("final_series", estimate, again, cells["cell_id"])
     paid_by = frozenset(draw.charge for draw in final.own.doors.values())
     end = accounts.end_of(final.charges, **step.release.which)
     counts, seal = rounded(step, estimate, cells), Seal.at(accounts, end)
-    expected = count_files(step, counts, cells) | chain_file(step, accounts, end)
-    yield from (file.name for file, content in expected.items() if file.read_bytes() != content)
+    yield from other_files(count_files(step, counts, cells) | chain_file(step, accounts, end))
     expected = statement_files(step, stated(step, counts, accounts, paid_by, end, final))  # names digests of the above
     expected |= final_page(step, counts, cells, seal, Changed.between(read("density"), counts))
-    yield from (file.name for file, content in expected.items() if file.read_bytes() != content)
+    yield from other_files(expected)
