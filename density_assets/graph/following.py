@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from density_assets import series
 from density_assets.city import City
@@ -99,8 +100,13 @@ def _other_tables(city: City, step: Step, accounts: Accounts, estimated: Estimat
     smoothed, cells = read("smoothed_series"), read("cells")
     again = _table(estimating.smoothed_series.function(step, *tables_drawn, accounts, estimated))
     yield from other_estimate("smoothed_series", smoothed, again, cells["cell_id"])
-    if read.made("errors_of_sums") and _other_sums(step, *tables_drawn, smoothed, accounts, estimated):
-        yield "errors_of_sums"
+    if estimated is not None:
+        if not smoothed["estimator"].equals(again["estimator"]):
+            yield "smoothed_series (estimator)"
+        if not read.made("errors_of_sums"):
+            yield "errors_of_sums, which is missing,"
+        elif _other_sums(step, *tables_drawn, again, accounts, estimated):
+            yield "errors_of_sums"
     if not rounded(step, smoothed, cells).equals(read("density")):
         yield "density"
 
@@ -114,7 +120,12 @@ def _alike(step: Step, accounts: Accounts, estimated: Estimated) -> bool:
     if stored.is_empty():
         return True
     known, expected = state_from(stored).arrays(), state_from(again).arrays()
-    return all(np.allclose(known[part], expected[part], rtol=1e-6, atol=1e-6) for part in expected)
+    return all(_close(known[part], expected[part]) for part in expected)
+
+
+def _close(known: NDArray[np.float64], expected: NDArray[np.float64]) -> bool:
+    """Whether numbers differ in their last digits at most, by the size of the largest."""
+    return bool(np.allclose(known, expected, rtol=1e-6, atol=1e-6 * float(np.abs(expected).max())))
 
 
 def _other_sums(step: Step, *made_of: Any) -> bool:

@@ -25,7 +25,8 @@ from density_assets.privacy.release import Release
 
 ALONE, WITH_EARLIER_WEEKS = 1, 2  # versions of the estimator; weeks estimated alone do not state one
 PROVISIONAL, FINAL = "provisional", "final"  # vintages: with the weeks before it only, with those after it too
-SHAPING = ("weight_l", "tower_l")  # parameters that say what a weighted visit is: weeks with others do not mix
+SHAPING = ("weight_l", "tower_l")  # parameters that say what a weighted visit is, and so part of an estimate's key
+ALIKE = (*SHAPING, "visits_clamp", "timezone")  # weeks with other ones count other visits or other hours: not mixed
 UNRECORDED = "it was drawn by version 1 of the ledger, which did not keep what it was drawn under"
 
 
@@ -232,5 +233,5 @@ def _unusable(record: Mapping[str, Any] | None, release: Release) -> str:
         return f"it was drawn by {record['scheme']} version {record['version']}"
     if record["geography"] != release.geography:
         return "its cells or towers were others"
-    changed = [name for name in SHAPING if record["parameters"].get(name) != release.parameters.get(name)]
+    changed = [name for name in ALIKE if record["parameters"].get(name) != release.parameters.get(name)]
     return ", ".join(f"{name} was {record['parameters'].get(name)}" for name in changed)

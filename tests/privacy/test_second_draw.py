@@ -647,11 +647,13 @@ SPOILT = {
     "usual_week": pl.col("values").reverse(),
     "errors_of_sums": pl.col("value") + 7,
     "density": pl.col("count") + 7,
-    "hours": pl.col("timestamp").shift(1),  # of the density
+    "hours": pl.col("timestamp").shift(1),
+    "estimator": pl.lit(1).alias("estimator"),
 }
+TABLE_OF = {"hours": "density", "estimator": "smoothed_series"}
 
 
-@pytest.mark.parametrize("spoil", [*SPOILT, "csv", "statement"])
+@pytest.mark.parametrize("spoil", [*SPOILT, "no errors of sums", "csv", "statement"])
 def test_what_is_signed_first_must_follow_from_the_draws(attack, spoil):
     """A week that is drawn and not yet published: whatever lies between draw and manifest is made up."""
     attack.write_week(LATER)
@@ -659,11 +661,15 @@ def test_what_is_signed_first_must_follow_from_the_draws(attack, spoil):
     assert attack.again(made, LATER) == []
     folder = attack.release
     if spoil in SPOILT:
-        file = folder / "tables" / ("density" if spoil == "hours" else spoil) / f"{LATER}.parquet"
+        file = folder / "tables" / TABLE_OF.get(spoil, spoil) / f"{LATER}.parquet"
         table = pl.read_parquet(file)
         table.with_columns(SPOILT[spoil]).cast(table.schema).write_parquet(file)
-        if spoil == "hours":
+        if spoil in TABLE_OF:
             assert attack.again(only("published_counts", "privacy_statement", "density_report"), LATER) == []
+    elif spoil == "no errors of sums":
+        (folder / "tables/errors_of_sums" / f"{LATER}.parquet").unlink()
+        (folder / f"errors_of_sums_{LATER}.parquet").unlink()
+        assert attack.again(only("published_counts", "privacy_statement", "density_report"), LATER) == []
     elif spoil == "csv":
         constant_counts(folder, LATER)
         restated(folder, LATER)

@@ -1,7 +1,7 @@
 """How many visits a week had, from its own noisy number and from two more that say it with less noise in a small city.
 
 - Visits per weighted visit change slowly, by DRIFT a week, so the weeks before and this week's matrix say how many
-  there were.
+  there were; unless the week's own number is far from that, because people are seen otherwise now.
 - Totals of towers leave out what the weights of the few busiest people take, a few percent.
 
 All are combined by precision. In a large city the week's own number is the best one by far.
@@ -12,6 +12,7 @@ from typing import NamedTuple
 DRIFT = 0.01  # of visits per weighted visit, from week to week
 MISSING = 16.0  # visits that totals of towers leave out, relative, times the squared norm a user may have: 0.04 at 20
 UNSURE = 2.5  # standard error of that, relative to it: cities have had 0.02 to 0.05 (`docs/weeks.md`)
+ANOTHER = 4.0  # standard errors between a week's number and what the past expects: the past then says nothing of it
 CLEAR = 5.0  # standard errors that both must rise above zero: else their ratio says nothing
 
 
@@ -67,6 +68,8 @@ def visits_of_week(past: Scale, measured: Visits, weighted: Visits) -> tuple[Vis
     spread = 1 / past.precision + (DRIFT * past.value) ** 2
     expected = past.value * weighted.value
     variance = weighted.value**2 * spread + past.value**2 * weighted.variance
+    if abs(measured.value - expected) > ANOTHER * (variance + measured.variance) ** 0.5:
+        return measured, Scale(scale, own)
     trust = variance / (variance + measured.variance)
     gain = own / (own + 1 / spread)
     return (

@@ -33,6 +33,18 @@ def test_a_precise_number_is_not_drawn_to_the_past():
     assert visits.value == pytest.approx(3.3e6, rel=DRIFT / 2)
 
 
+def test_a_number_that_the_past_cannot_explain_starts_anew():
+    """People are seen twice as often from now on."""
+    scale = NOTHING
+    for _ in range(4):
+        _, scale = visits_of_week(scale, Visits(140_000.0, 7_000.0**2), Visits(100_000.0, 1e4))
+    other = Visits(280_000.0, 20_000.0**2)
+    visits, scale = visits_of_week(scale, other, Visits(100_000.0, 1e4))
+    assert (visits, scale.value) == (other, 2.8)
+    visits, _ = visits_of_week(scale, Visits(270_000.0, 20_000.0**2), Visits(100_000.0, 1e4))
+    assert 270_000.0 < visits.value < 280_000.0
+
+
 @pytest.mark.parametrize(("measured", "weighted"), [(-5.0, 100.0), (100.0, -5.0), (2.0, 100.0)])
 def test_what_does_not_rise_above_noise_says_nothing(measured, weighted):
     past = Scale(2.0, 10.0)
