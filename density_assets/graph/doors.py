@@ -23,6 +23,7 @@ from density_assets.privacy.noise import Noise
 from density_assets.privacy.zones import Zone
 from density_assets.publication.keeping import refuse_to_overwrite
 from density_assets.schemes.drawn_tables import series_table, totals_table
+from density_assets.schemes.expected import expected_worth
 from density_assets.schemes.scheme import SERIES, TOTALS, WHERE, Counts, Scheme, Values, alone, present
 from resources.measurements import Measurement
 
@@ -123,6 +124,7 @@ def _measured(step: RecordStep, door: str) -> Measurement:
     def prepare() -> Callable[[Noise], Values]:
         counts = _counts(step.read, scheme, reads)
         if door == TOTALS:
+            _warn_of_small_cities(step)
             return lambda noise: scheme.totals(release.doors, counts, noise)
         labels = cluster_labels(scheme, step.read)
         if len(labels) != len(present(counts.series)):
@@ -131,6 +133,13 @@ def _measured(step: RecordStep, door: str) -> Measurement:
 
     order = city.order(release, step.act)
     return city.measurements.measure(release, door, order, fingerprint, prepare, step.say)
+
+
+def _warn_of_small_cities(step: RecordStep) -> None:
+    """Say, before anything is spent, that a release will be worth little: by settings and public geography."""
+    if told := expected_worth(step.settings, step.city.towers()):
+        for words in told.warnings:
+            step.warn(words)
 
 
 def cluster_labels(scheme: Scheme, read: Reader) -> NDArray[np.int64]:

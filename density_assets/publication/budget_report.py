@@ -11,7 +11,7 @@ from density_assets.privacy.periods import WEEK, Period, Weeks, calendar_year, p
 from density_assets.privacy.planning import AHEAD, epsilon_that_fits, weeks_that_fit
 from density_assets.publication.spending import counted, counted_weeks, releases_of
 from density_assets.schemes import SCHEMES
-from density_assets.schemes.expected import expected_errors, expected_worth, noise_of
+from density_assets.schemes.expected import expected_errors, expected_worth, foreseen_noise
 from density_assets.settings import Settings
 
 
@@ -72,16 +72,17 @@ def _to_come(
 
 
 def _foretold(settings: Settings, towers: int | None) -> Iterator[str]:
-    """By how much a cell and hour will be off, week by week."""
-    people = settings.city.population or (settings.city.simulated_users if settings.city.synthetic else None)
-    noise = noise_of(settings, towers, people) if towers and people else None
-    if noise is not None:
-        by_week = ", ".join(f"{error:.1%} in week {week}" for week, error in expected_errors(noise).items())
-        yield f"    off by about       {by_week}"
-    if (told := expected_worth(settings, towers)) is not None:
-        others = f"a flat map {told.flat:.0%}, an empty map {told.empty:.0%}"
-        yield f"    beside other maps  the first week {told.release:.0%}, {others}"
-        yield from (f"    warning: {words}" for words in told.warnings)
+    """By how much a cell and hour will be off, week by week, and what the first week is worth."""
+    noise, told = foreseen_noise(settings, towers), expected_worth(settings, towers)
+    if noise is None or told is None:
+        return
+    by_week = ", ".join(f"{_at_most_all(error)} in week {week}" for week, error in expected_errors(noise).items())
+    yield f"    mean error         of a cell and hour, relative to it: {by_week}"
+    yield f"    the first week     {told.note}"
+
+
+def _at_most_all(error: float) -> str:
+    return f"{error:.1%}" if error < 1.0 else "more than 100%"
 
 
 def _of_budget(period: Period, weeks: Weeks, budget: Budget) -> str:

@@ -1,8 +1,9 @@
 """What released counts are worth beside maps that cost nothing: a flat one and an empty one.
 
-All three are compared by the mean relative error of a cell and hour, |x̂ − x| / max(γ, x) with γ a thousandth of the
-cell's week (Acs & Castelluccia 2014, §3.3), x the released count. The release's own error is what its standard errors
-say. It reads what is published, never records: a city whose counts are noise is found by the size of the noise.
+All three are compared by the same share: the visits that a map has too many or too few, over all cells and hours, of
+the visits there are. For an empty map it is all of them. The release's own share is what its standard errors say, the
+flat map's is its distance from the released counts. It reads what is published, never records: a city whose counts are
+noise is found by the size of the noise.
 """
 
 from dataclasses import dataclass
@@ -10,28 +11,31 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-GAMMA_SHARE = 0.001  # of a cell's week
 MEAN_OF_NORMAL = float(np.sqrt(2 / np.pi))  # mean distance from zero, in standard deviations
+EMPTY = 1.0
 
 
 @dataclass(frozen=True)
 class Worth:
-    """Mean relative errors: of the release by its own standard errors, of a flat map and of an empty one."""
+    """Shares of visits that are wrong: in the release by its own standard errors, and in a flat map.
+
+    flat: none of a city of one cell, in which there is nothing to be flat.
+    """
 
     release: float
-    flat: float
-    empty: float
+    flat: float | None
 
     @property
     def too_small(self) -> bool:
         """Whether a map that needs no records would be about as good."""
-        return self.release >= min(self.flat, self.empty)
+        return self.release >= min(EMPTY, EMPTY if self.flat is None else self.flat)
 
     def __str__(self) -> str:
         """In words."""
+        flat = "" if self.flat is None else f"{_said(self.flat)} in a flat map, where every cell is alike, and "
         return (
-            f"A typical count of a cell and hour is off by about {self.release:.0%} of itself. A flat map, every cell "
-            f"alike in the rhythm of the city, would be off by about {self.flat:.0%}, an empty map by {self.empty:.0%}."
+            f"Over all cells and hours, visits that are too many or too few make {_said(self.release)} of the visits: "
+            f"this is what noise does. It would be {flat}100% in an empty map."
         )
 
     @property
@@ -45,20 +49,22 @@ class Worth:
         if not self.too_small:
             return []
         return [
-            f"This city is too small for its promise. {self} Use sums of many cells and hours, and count more people, "
-            "in fewer cells, or under a larger epsilon in weeks to come."
+            f"This city is too small for its promise. {self} Rely on no count of a cell and hour, and on sums only if "
+            "their own errors are small. Count more people, in fewer cells, or under a larger epsilon in weeks to come."
         ]
 
 
 def worth(counts: NDArray[np.int64], errors: NDArray[np.float64]) -> Worth:
     """Of released counts and their standard errors, both of shape (cells, hours).
 
-    Cells without any count have no relative error. Where no cell has one, a release says what an empty map does.
+    Where there is no count at all, a release says what an empty map does.
     """
-    seen = counts.sum(axis=1) > 0
-    if not seen.any():
-        return Worth(1.0, 1.0, 1.0)
-    visits, flat = counts[seen].astype(np.float64), counts.mean(axis=0)
-    bound = np.maximum(visits, GAMMA_SHARE * visits.sum(axis=1, keepdims=True))
-    distances = (MEAN_OF_NORMAL * errors[seen], np.abs(visits - flat), visits)
-    return Worth(*(float((distance / bound).mean()) for distance in distances))
+    visits = float(counts.sum())
+    if not visits:
+        return Worth(EMPTY, EMPTY)
+    flat = float(np.abs(counts - counts.mean(axis=0)).sum()) / visits if len(counts) > 1 else None
+    return Worth(MEAN_OF_NORMAL * float(errors.sum()) / visits, flat)
+
+
+def _said(share: float) -> str:
+    return f"about {share:.0%}" if share <= EMPTY else "more than 100%"

@@ -24,11 +24,13 @@ MRE = {  # by the noise of a tower and hour, in the mean visits of one: in these
     2.817: (0.2902, 0.2415, 0.2144, 0.1880, 0.1741),
 }
 LEAST, MOST = min(MRE), max(MRE)
-# First weeks of cities of the same generator (seed 5, 60 and 1,300 towers, 20,000 to 500,000 people, epsilon 0.1 to 1).
-FLAT = {1.2: 1.20, 3.1: 0.70, 6.2: 0.53, 31.0: 0.39, 135.0: 0.36}  # MRE of a flat map, by visits of a tower and hour
-BESIDE_FLAT = {  # MRE of the release in that of a flat map, by noise; at 6 two cities have 0.89 and 1.05
-    0.14: 0.22, 0.43: 0.36, 0.71: 0.51, 1.2: 0.63, 3.1: 0.76, 6.0: 0.97, 9.4: 0.98, 19.0: 1.11, 47.0: 1.28, 130.0: 1.73,
+# First weeks of cities of the same generator (seed 17, 60 and 1,300 towers, 20,000 to 2,000,000 people, epsilon 0.1 to
+# 1): the share of visits that a release has too many or too few, by noise, and that of a flat map.
+WRONG = {
+    0.03: 0.025, 0.09: 0.037, 0.14: 0.054, 0.24: 0.063, 0.43: 0.093, 0.87: 0.142, 1.2: 0.174, 2.3: 0.253, 6.0: 0.36,
+    9.4: 0.37, 19.0: 0.46, 26.0: 0.47, 47.0: 0.62, 130.0: 0.78,
 }  # fmt: skip
+WRONG_IF_FLAT = 0.67
 
 
 def noise_of(settings: Settings, towers: int, people: int) -> float | None:
@@ -45,12 +47,12 @@ def expected_errors(noise: float) -> dict[int, float]:
     """Mean relative error of a cell and hour in the first weeks of a series, by week.
 
     Below the smallest noise that was tried the error is said as it was there, which is more. Beyond the largest it is
-    taken to grow as noise does, to the 1 of an empty map at most.
+    taken to grow as the root of noise does, as first weeks of small cities do, to the 1 of an empty map at most.
     """
     tried = np.log(list(MRE))
     at = np.log(np.clip(noise, LEAST, MOST))
     found = (float(np.exp(np.interp(at, tried, np.log(column)))) for column in zip(*MRE.values(), strict=True))
-    return {week: min(error * max(noise / MOST, 1.0), 1.0) for week, error in zip(WEEKS, found, strict=True)}
+    return {week: min(error * max(noise / MOST, 1.0) ** 0.5, 1.0) for week, error in zip(WEEKS, found, strict=True)}
 
 
 def expected_worth(settings: Settings, towers: int | None) -> Worth | None:
@@ -58,12 +60,14 @@ def expected_worth(settings: Settings, towers: int | None) -> Worth | None:
 
     towers: of the public geography.
     """
+    noise = foreseen_noise(settings, towers)
+    return None if noise is None else Worth(_between(WRONG, noise), WRONG_IF_FLAT)
+
+
+def foreseen_noise(settings: Settings, towers: int | None) -> float | None:
+    """The noise of a city's towers; none where it or the number of people is not known."""
     people = settings.city.population or (settings.city.simulated_users if settings.city.synthetic else None)
-    noise = noise_of(settings, towers, people) if towers and people else None
-    if noise is None or towers is None or people is None:
-        return None
-    flat = _between(FLAT, VISITS * people / (towers * HOURS))
-    return Worth(_between(BESIDE_FLAT, noise) * flat, flat, 1.0)
+    return noise_of(settings, towers, people) if towers and people else None
 
 
 def _between(tried: dict[float, float], at: float) -> float:

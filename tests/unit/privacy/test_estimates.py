@@ -88,6 +88,8 @@ def test_a_revision_of_which_one_door_is_not_drawn_yet_does_not_enter(door):
         ({"geography": "def"}, "its cells or towers were others"),
         ({"parameters": {"weight_l": 10, "tower_l": 400}}, "weight_l was 10"),
         ({"parameters": {"weight_l": 10, "tower_l": 100}}, "weight_l was 10, tower_l was 100"),
+        ({"parameters": {"weight_l": 20, "tower_l": 400, "visits_clamp": 8}}, "visits_clamp was 8"),
+        ({"parameters": {"weight_l": 20, "tower_l": 400, "timezone": "Asia/Tokyo"}}, "timezone was Asia/Tokyo"),
     ],
 )
 def test_a_week_that_does_not_fit_is_left_out_and_named(door, other, reason):

@@ -96,8 +96,15 @@ def test_a_spent_budget_has_room_for_nothing():
 
 def test_errors_are_foretold_where_towers_are_known_and_a_smaller_epsilon_is_worse():
     said = budget_report(SETTINGS, Budget(1.0, 1e-6), [], MONDAY, 52, towers=1_303).splitlines()
-    foretold = [line for line in said if line.startswith("    off by about")]
+    foretold = [line for line in said if line.startswith("    mean error")]
     now, in_a_row = ([float(part) for part in re.findall(r"(\S+)% in week", line)] for line in foretold)
     assert len(now) == 5
     assert all(one < other for one, other in zip(now, in_a_row, strict=True))
-    assert not [line for line in lines([]) if "off by" in line]
+    assert not [line for line in lines([]) if "mean error" in line]
+
+
+def test_a_city_that_is_too_small_is_said_to_be_before_anything_is_spent():
+    small = Settings.model_validate({"city": {"population": 5_000}})
+    said = budget_report(small, Budget(1.0, 1e-6), [], MONDAY, 52, towers=1_303)
+    assert "too small for its promise" in said
+    assert "more than 100% in week 1" in said
