@@ -126,16 +126,13 @@ def learn(
         mean, deviation, variance, common, rhythm_error = wiener(
             seen @ hours, sizes, scale[:, None] * values, sigma, along_hours
         )
-        used = covariance
         if step < rounds:
             expected = (deviation.T / scale) @ deviation + np.diag((variance.T / scale).sum(axis=1))
             found = hours @ expected @ hours.T
             fitted = np.trace(found) / len(seen) / np.trace(guess) * guess
             covariance = (found + PRIOR_TOWERS * fitted) / (len(seen) + PRIOR_TOWERS)
     estimate = basis @ (mean + deviation) @ hours.T
-    return Filtered(
-        estimate, basis, hours, scale, values, variance, common, covariance if rounds else used, rhythm_error
-    )
+    return Filtered(estimate, basis, hours, scale, values, variance, common, covariance, rhythm_error)
 
 
 def nothing(shape: tuple[int, ...], sigma: float, near: BlockDiagonal) -> Filtered:

@@ -52,7 +52,9 @@ def learns(city: City) -> bool:
 @asset(
     Zone.RELEASE,
     {
-        "part": column("what of the state it is: sums over weeks, sizes of towers, how hours vary together", SETTINGS),
+        "part": column(
+            "what of the state it is: sums over weeks, how hours vary together, how far weeks drift", SETTINGS
+        ),
         "shape": column("rows and columns of its numbers; empty for a single number", "towers.tower_id"),
         "values": column(
             "its numbers, 64 bits each, little-endian, row by row", *DRAWN, "towers.x", "towers.y", "usual_week.values"

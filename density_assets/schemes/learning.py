@@ -68,8 +68,8 @@ def learned(past: State | None, measured: Measured, xy: Floats) -> State | None:
 def _estimated(past: State | None, measured: Measured, xy: Floats) -> tuple[WeekEstimate, State] | None:
     """What the estimator makes of a week; none if it fails.
 
-    The last one is remembered: counts, state and errors of sums of a week are of one estimate, and so is each of them
-    when it is made again before it is signed.
+    The last one is remembered, for whoever asks in one process for several things that are made of it: before a week is
+    signed, its counts, its state and its errors of sums are made again.
     """
     key = _digest(past, measured, xy)
     if key in _LAST:

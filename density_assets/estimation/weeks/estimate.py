@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.sparse import eye_array
 
 from density_assets.calendar import HOURS
-from density_assets.estimation.blocks import Areas, BlockDiagonal
+from density_assets.estimation.blocks import Areas
 from density_assets.estimation.kronecker import Filtered, learn, modes, nearness, not_negative, nothing
 from density_assets.estimation.sizes import Ground, sizes
 from density_assets.estimation.tower_ratio import Totals, TowerRatio, tower_ratio
@@ -76,16 +76,16 @@ class Seen:
 
 
 def estimate_week(
-    state: State | None, measured: Measured, xy: Floats, near: BlockDiagonal | None = None
+    state: State | None, measured: Measured, xy: Floats, ground: Ground | None = None
 ) -> tuple[WeekEstimate, State]:
     """The estimate of a week, and what the next week may know.
 
     state: what the weeks before have left; None before the first.
     xy: positions of the towers, distinct.
-    near: how alike they are, if it is not `nearness(xy)`: another cut into blocks.
+    ground: what is public of them, where it is known already.
     """
     _check(state, measured, xy)
-    ground = Ground.of(xy, nearness(xy) if near is None else near)
+    ground = ground or Ground.of(xy, nearness(xy))
     past = State.empty(*measured.series.shape) if state is None else state
     seen, past = _next(past, measured, ground) if past.tells else _first(past, measured, ground)
     past = _with_totals(past, measured, seen)

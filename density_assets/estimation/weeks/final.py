@@ -29,7 +29,7 @@ def final_week(before: State | None, after: State | None, measured: Measured, xy
     """
     ground = Ground.of(xy, nearness(xy))
     sides = [_agreeing(side, measured, ground) for side in (before, after) if side is not None and side.tells]
-    return estimate_week(reduce(State.joined, sides) if sides else None, measured, xy)[0]
+    return estimate_week(reduce(State.joined, sides) if sides else None, measured, xy, ground)[0]
 
 
 def _agreeing(side: State, measured: Measured, ground: Ground) -> State:

@@ -3,7 +3,6 @@
 Every city counts what people do, never a matrix made up as such: weights and bounds hold for each user.
 
 embedded    the city of the package and its population, as everywhere in this project
-second      the same generator on another geography with other people: constants are chosen on it
 patchwork   another generator (`patchwork.py`) that no constant was chosen on
 own         the geography a person's settings name, with the population of `people/`
 pedestrians counts that were really made in a city, where a folder of them is given (`pedestrians.py`)
@@ -106,12 +105,6 @@ def planned(name: str, generator: Generator, towers: int, seed: int, users: int)
 def embedded() -> CityPlan:
     """The city of the package."""
     return planned("embedded", "people", 1303, 2007, EMBEDDED_USERS)
-
-
-@cache
-def second() -> CityPlan:
-    """Its twin, for choosing constants."""
-    return planned("second", "people", 1303, 11, EMBEDDED_USERS)
 
 
 @cache

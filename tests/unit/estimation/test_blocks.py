@@ -105,7 +105,7 @@ def test_a_city_in_blocks_is_estimated_nearly_as_well_and_its_sums_are_as_uncert
     for name, near in {"whole": nearness(XY), "cut": nearness(XY, **CUT)}.items():
         state, held[name] = None, []
         for week in range(3):
-            estimate, state = estimate_week(state, measure(truth, week), XY, near)
+            estimate, state = estimate_week(state, measure(truth, week), XY, Ground.of(XY, near))
             off = np.abs(areas @ (estimate.series - truth))
             held[name].append(off < 1.96 * np.sqrt(estimate.variance_of_sums(areas, np.eye(HOURS))))
             errors[name, week] = np.abs(estimate.series - truth).mean() / truth.mean()
@@ -126,7 +126,7 @@ def test_a_single_week_is_cut_as_well(monkeypatch):
 
 
 def test_sparse_areas_are_summed_some_at_a_time(monkeypatch):
-    estimate, _ = estimate_week(None, measure(usual_week(), 0), XY, nearness(XY, **CUT))
+    estimate, _ = estimate_week(None, measure(usual_week(), 0), XY, Ground.of(XY, nearness(XY, **CUT)))
     areas = csr_array(np.random.default_rng(3).random((7, TOWERS)) < 0.02, dtype=np.float64)
     monkeypatch.setattr(blocks, "AT_ONCE", 3)
     assert [rows.shape for rows in some_rows(areas)] == [(3, TOWERS), (3, TOWERS), (1, TOWERS)]
