@@ -120,20 +120,37 @@ def test_outsiders_verify_it_and_every_week_beside_it(released, home):
     assert {f"measurements/{draw_of(home, week).name}" for week in WEEKS} <= listed.keys()
 
 
-@pytest.mark.parametrize("forged", ["a count", "a draw", "its name", "its last week"])
-def test_what_is_changed_is_found(home, forged):
+@pytest.mark.parametrize(
+    ("forged", "words"),
+    [
+        ("a count", f"density_{name_of(WEEKS[0], WEEKS[2])}.csv is the file that was signed"),
+        ("a draw", "measurements/{draw} is the file that was signed"),
+        ("its name", f"manifest_{name_of(WEEKS[0], NEXT)}.json is named after its week and revision"),
+        ("its last week", "the manifest is signed by the key it names"),
+    ],
+)
+def test_what_is_changed_is_found(home, forged, words):
     folder, name = folder_of(home), name_of(WEEKS[0], WEEKS[2])
     manifest = folder / f"manifest_{name}.json"
     if forged == "a count":
-        file = folder / f"density_{name}.csv"
-        file.write_text(file.read_text().replace(",0,", ",1,", 1))
+        add_a_visit(folder / f"density_{name}.csv")
     elif forged == "a draw":
-        draw_of(home, WEEKS[2]).write_bytes(draw_of(home, WEEKS[1]).read_bytes())
+        words = words.format(draw=spoilt_draw(home, WEEKS[2], lost=False).name)
     elif forged == "its name":
         manifest = manifest.rename(folder / f"manifest_{name_of(WEEKS[0], NEXT)}.json")
     else:
         manifest.write_text(manifest.read_text().replace(f'"upto": "{WEEKS[2]}"', f'"upto": "{WEEKS[1]}"'))
-    assert outcome(manifest).status == 1
+    result = outcome(manifest)
+    assert result.status == 1
+    assert words in "\n".join(text for holds, text in result.findings if not holds)
+
+
+def add_a_visit(file: Path) -> None:
+    """To the first count of a CSV file, which otherwise stays byte by byte."""
+    header, first, others = file.read_text().split("\n", 2)
+    values = dict(zip(header.split(","), first.split(","), strict=True))
+    values["count"] = str(int(values["count"]) + 1)
+    file.write_text("\n".join((header, ",".join(values.values()), others)))
 
 
 def test_the_register_shows_both_vintages(released):
