@@ -59,7 +59,7 @@ purge: $(VENV)/ready  ## erase the confidential zone of a released week WEEK=200
 	@$(RUN) density_assets purge $(CITY) $(if $(FORCE),--force)
 
 test: lint browser  ## everything that must hold
-	$(RUN) pytest -n 2 --dist loadgroup
+	$(RUN) pytest -n 2 --dist loadscope
 
 mutants: $(VENV)/ready  ## small faults in the code that keeps the promise: is each noticed by a test? [PART=privacy/noise]
 	@nice -n 15 $(RUN) tests.mutation $(PART)

@@ -1,8 +1,5 @@
 """Files overwritten with garbage: a message that says what to do, and what it says works, at no new charge."""
 
-import os
-import subprocess
-import sys
 from datetime import date
 from pathlib import Path
 
@@ -10,8 +7,8 @@ import duckdb
 import polars as pl
 import pytest
 from door import REQUEST, Door
-from ledgers import ACT, open_before, witnesses_under
-from runs import MONDAY, WEEK, materialise, only
+from ledgers import ACT, witnesses_under
+from runs import MONDAY, WEEK, density, materialise, only
 
 from density_assets.errors import BadInput
 from resources.ledger.book import LedgerError
@@ -22,13 +19,6 @@ from resources.tables.store import Store
 
 NEXT = date(2007, 9, 17)
 GARBAGE = b"not a database " * 1000
-
-
-def density(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    open_before(home, *arguments)
-    command = [sys.executable, "-m", "density_assets", *arguments]
-    environment = {**os.environ, "DENSITY_HOME": str(home)}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
 
 
 def released_counts(folder: Path) -> pl.DataFrame:

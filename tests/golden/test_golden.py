@@ -6,10 +6,7 @@ Made with fixed noise and a fixed clock on a small town; see README.md beside th
 import csv
 import hashlib
 import json
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,6 +14,7 @@ import golden_city
 import golden_values
 import pytest
 from golden_values import difference, number_difference, text_difference
+from runs import density
 
 GOLDEN = golden_city.GOLDEN
 WEEKS = golden_city.WEEKS
@@ -64,24 +62,21 @@ def old_home(tmp_path: Path) -> Path:
     return shutil.copytree(GOLDEN / "home", tmp_path / "home")
 
 
-def density(home: Path, *arguments: str, status: int = 0) -> str:
+def printed(home: Path, *words: str, status: int = 0) -> str:
     """What a command prints; it must end with this status."""
-    environment = {**os.environ, "DENSITY_HOME": str(home)}
-    environment.pop("DENSITY_SETTINGS", None)
-    command = [sys.executable, "-m", "density_assets", *arguments]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
-    assert done.returncode == status, f"{' '.join(arguments)}: {done.stdout}{done.stderr[-3000:]}"
+    done = density(home, *words, opening=False)
+    assert done.returncode == status, f"{' '.join(words)}: {done.stdout}{done.stderr[-3000:]}"
     return done.stdout if status in (0, 3) else done.stdout + done.stderr
 
 
 def test_an_old_home_can_be_verified(old_home):
     """Its releases are whole, but nothing says who made them: they were never signed."""
     charges = len(golden_values.ledger_rows(old_home)["charges"])
-    assert f"the ledger is whole: {charges} charges" in density(old_home, "ledger", "verify")
+    assert f"the ledger is whole: {charges} charges" in printed(old_home, "ledger", "verify")
     statements = sorted((old_home / "town" / "release").glob("privacy_statement_*.json"))
     assert len(statements) == 3
     for statement in statements:
-        *findings, verdict = density(old_home, "verify", str(statement), status=3).splitlines()
+        *findings, verdict = printed(old_home, "verify", str(statement), status=3).splitlines()
         assert len(findings) == 14
         assert verdict.startswith("unsigned, version 1")
         assert all(line.startswith("ok ") for line in findings), findings
@@ -99,9 +94,9 @@ def test_an_old_home_is_taken_over_and_not_drawn_again(old_home, tmp_path):
     counts = published_counts(old_home)
     assert len(counts) == 3
     weeks = ("--settings", str(settings), "--from", WEEKS[0], "--to", WEEKS[1])
-    assert "density ledger init --adopt" in density(old_home, "backfill", *weeks, status=1)
-    density(old_home, "ledger", "init", "--adopt", "--settings", str(settings))
-    density(old_home, "backfill", *weeks)
+    assert "density ledger init --adopt" in printed(old_home, "backfill", *weeks, status=1)
+    printed(old_home, "ledger", "init", "--adopt", "--settings", str(settings))
+    printed(old_home, "backfill", *weeks)
     rows = golden_values.ledger_rows(old_home)
     assert not difference(ledger, {table: rows[table] for table in ledger}, "ledger of the old home")
     assert [row["kind"] for row in rows["entries"]] == ["opened", "declared", "published", "published"]
@@ -122,10 +117,10 @@ def test_a_home_of_today_can_be_verified_and_is_not_drawn_again(tmp_path):
     charges, draws = golden_values.keys(golden_values.ledger_rows(home)), draw_digests(home)
     for manifest in sorted((home / "town/release").glob("manifest_*.json")):
         key = json.loads(manifest.read_text())["key"]["fingerprint"]
-        assert "verified" in density(home, "verify", str(manifest), "--key", key)
+        assert "verified" in printed(home, "verify", str(manifest), "--key", key)
     who = ("--by", "tester", "--reason", "a test works on a copy")
-    density(home, "ledger", "moved", "--settings", str(settings), *who)
-    density(home, "rebuild", "--settings", str(settings), "--from", WEEKS[1], status=1)  # the key is not here
+    printed(home, "ledger", "moved", "--settings", str(settings), *who)
+    printed(home, "rebuild", "--settings", str(settings), "--from", WEEKS[1], status=1)  # the key is not here
     assert golden_values.keys(golden_values.ledger_rows(home)) == charges
     assert draw_digests(home) == draws
 

@@ -1,29 +1,24 @@
 """Errors of sums with a release: a file that is stated, signed and explained, and what readers do with it."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pandas as pd
 import polars as pl
 import pytest
 from documented import documented
-from runs import WEEK, materialise
-from test_weeks_in_turn import PROMISE, write_week
-from town import make_town
+from runs import WEEK
+from weeks import folder_of
 
 from density_assets.publication.verification import outcome
 
 FILE = f"errors_of_sums_{WEEK}.parquet"
 
 
-@pytest.fixture(scope="module")
-def release(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("sums")
-    town = make_town(folder)
-    town.settings.write_text(f"{town.settings.read_text()}\n{PROMISE}")
-    write_week(town, WEEK)
-    assert materialise(town.settings, folder / "home").success
-    return folder / "home/town/release"
+@pytest.fixture
+def release(three_weeks) -> Path:
+    return folder_of(three_weeks[1])
 
 
 def test_the_file_is_stated_signed_and_explained(release):
@@ -36,14 +31,10 @@ def test_the_file_is_stated_signed_and_explained(release):
     assert outcome(release / f"manifest_{WEEK}.json").status == 3  # nothing is wrong; who signed was not asked
 
 
-def test_a_changed_file_does_not_verify(release):
-    file = release / FILE
-    content = file.read_bytes()
-    try:
-        file.write_bytes(content[:-1] + b"?")
-        wrong = [text for holds, text in outcome(release / f"manifest_{WEEK}.json").findings if not holds]
-    finally:
-        file.write_bytes(content)
+def test_a_changed_file_does_not_verify(release, tmp_path):
+    changed = shutil.copytree(release, tmp_path / "release")
+    (changed / FILE).write_bytes((release / FILE).read_bytes()[:-1] + b"?")
+    wrong = [text for holds, text in outcome(changed / f"manifest_{WEEK}.json").findings if not holds]
     assert any(FILE in text for text in wrong)
 
 

@@ -1,22 +1,19 @@
 """The second vintage of a week: made when somebody asks, beside the first, from draws that are paid for."""
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from datetime import date
 from pathlib import Path
 
 import dagster as dg
 import polars as pl
 import pytest
-from runs import failures, materialise, only, opened, ran
-from test_weeks_in_turn import PROMISE, WEEKS, draw_of, folder_of, published, stated, write_week
-from town import Town, make_town
+from runs import density, failures, materialise, only, opened, ran
+from town import Town
+from weeks import NEXT, WEEKS, draw_of, folder_of, published, rebuild, revised, spoilt_draw, stated
 
 from density_assets import definitions
-from density_assets.graph.jobs import FINAL_ESTIMATE, REBUILD
+from density_assets.graph.jobs import FINAL_ESTIMATE
 from density_assets.graph.step import Reader, Shelf
 from density_assets.privacy.estimates import DrawUsed
 from density_assets.privacy.zones import Zone, ZoneLeak
@@ -24,25 +21,13 @@ from density_assets.publication.verification import outcome
 from resources.ledger.ledger import Ledger
 from resources.tables.released import ReleasedTables
 
-NEXT = "2007-10-01"
 KINDS = ("density", "data_dictionary", "ledger", "privacy_statement", "report", "manifest")
 
 
-def town_of(folder: Path) -> Town:
-    town = make_town(folder)
-    town.settings.write_text(f"{town.settings.read_text()}\n{PROMISE}")
-    for week in (*WEEKS, NEXT):
-        write_week(town, week)
-    return town
-
-
 @pytest.fixture(scope="module")
-def released(tmp_path_factory) -> tuple[Town, Path]:
+def released(three_weeks, tmp_path_factory) -> tuple[Town, Path]:
     """Three weeks of a town, and a final estimate of the first."""
-    folder = tmp_path_factory.mktemp("final")
-    town, home = town_of(folder), folder / "home"
-    for week in WEEKS:
-        assert materialise(town.settings, home, week).success
+    town, home = three_weeks[0], shutil.copytree(three_weeks[1], tmp_path_factory.mktemp("final") / "home")
     assert final(town, home, WEEKS[0]).success
     return town, home
 
@@ -135,20 +120,37 @@ def test_outsiders_verify_it_and_every_week_beside_it(released, home):
     assert {f"measurements/{draw_of(home, week).name}" for week in WEEKS} <= listed.keys()
 
 
-@pytest.mark.parametrize("forged", ["a count", "a draw", "its name", "its last week"])
-def test_what_is_changed_is_found(home, forged):
+@pytest.mark.parametrize(
+    ("forged", "words"),
+    [
+        ("a count", f"density_{name_of(WEEKS[0], WEEKS[2])}.csv is the file that was signed"),
+        ("a draw", "measurements/{draw} is the file that was signed"),
+        ("its name", f"manifest_{name_of(WEEKS[0], NEXT)}.json is named after its week and revision"),
+        ("its last week", "the manifest is signed by the key it names"),
+    ],
+)
+def test_what_is_changed_is_found(home, forged, words):
     folder, name = folder_of(home), name_of(WEEKS[0], WEEKS[2])
     manifest = folder / f"manifest_{name}.json"
     if forged == "a count":
-        file = folder / f"density_{name}.csv"
-        file.write_text(file.read_text().replace(",0,", ",1,", 1))
+        add_a_visit(folder / f"density_{name}.csv")
     elif forged == "a draw":
-        draw_of(home, WEEKS[2]).write_bytes(draw_of(home, WEEKS[1]).read_bytes())
+        words = words.format(draw=spoilt_draw(home, WEEKS[2], lost=False).name)
     elif forged == "its name":
         manifest = manifest.rename(folder / f"manifest_{name_of(WEEKS[0], NEXT)}.json")
     else:
         manifest.write_text(manifest.read_text().replace(f'"upto": "{WEEKS[2]}"', f'"upto": "{WEEKS[1]}"'))
-    assert outcome(manifest).status == 1
+    result = outcome(manifest)
+    assert result.status == 1
+    assert words in "\n".join(text for holds, text in result.findings if not holds)
+
+
+def add_a_visit(file: Path) -> None:
+    """To the first count of a CSV file, which otherwise stays byte by byte."""
+    header, first, others = file.read_text().split("\n", 2)
+    values = dict(zip(header.split(","), first.split(","), strict=True))
+    values["count"] = str(int(values["count"]) + 1)
+    file.write_text("\n".join((header, ",".join(values.values()), others)))
 
 
 def test_the_register_shows_both_vintages(released):
@@ -186,24 +188,15 @@ def test_another_week_makes_another_final_estimate_and_leaves_all_others(release
 
 
 def test_a_revised_later_week_does_not_take_the_place_of_a_published_estimate(released, home):
-    town, before = released[0], published(home, WEEKS[0])
-    settings = town.settings.read_text()
-    try:
-        town.settings.write_text(f"{settings}\n[revisions]\n{WEEKS[2]} = 2\n")
-        assert materialise(town.settings, home, WEEKS[2]).success
-        assert "is published and stays as it is, but a week between was drawn or revised" in refused(
-            town, home, WEEKS[0]
-        )
-    finally:
-        town.settings.write_text(settings)
+    town, before = revised(released[0], WEEKS[2]), published(home, WEEKS[0])
+    assert materialise(town.settings, home, WEEKS[2]).success
+    assert "is published and stays as it is, but a week between was drawn or revised" in refused(town, home, WEEKS[0])
     assert published(home, WEEKS[0]) == before
 
 
 def test_weeks_are_made_again_without_their_final_estimates(released, home):
-    town, before = released[0], published(home, WEEKS[0])
-    defs = definitions.build(opened(town.settings, home))
-    with dg.DagsterInstance.ephemeral() as instance:
-        result = defs.resolve_job_def(REBUILD).execute_in_process(instance=instance, partition_key=WEEKS[0])
+    before = published(home, WEEKS[0])
+    result = rebuild(released[0], home, WEEKS[0])
     assert result.success
     assert not {"final_series", "final_release"} & ran(result)
     assert published(home, WEEKS[0]) == before
@@ -224,11 +217,7 @@ def test_a_week_that_is_not_published_has_none_either(released, home):
 
 @pytest.mark.parametrize("lost", [True, False])
 def test_a_draw_of_a_later_week_that_is_lost_or_damaged_is_refused_by_name(released, home, lost):
-    file = draw_of(home, WEEKS[2])
-    if lost:
-        file.unlink()
-    else:
-        file.write_bytes(draw_of(home, WEEKS[1]).read_bytes())
+    spoilt_draw(home, WEEKS[2], lost=lost)
     before = published(home, WEEKS[1])
     message = refused(released[0], home, WEEKS[1])
     assert f"an estimate uses noisy_series of the week of {WEEKS[2]} (revision 1)" in message
@@ -275,18 +264,11 @@ def test_nobody_gets_a_final_estimate_without_asking(released):
 
 
 def test_the_command_says_where_it_is_and_why_there_is_none(released, home):
-    town = released[0]
-
-    def density(*words: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "density_assets", "final", *words, "--settings", str(town.settings)]
-        env = {**os.environ, "DENSITY_HOME": str(home)}
-        return subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=300)
-
-    opened(town.settings, home)
-    done = density(WEEKS[1])
+    settings = ("--settings", str(released[0].settings))
+    done = density(home, "final", WEEKS[1], *settings)
     assert done.returncode == 0, done.stderr[-3000:]
     assert "(weeks before it: 1, after it: 1)" in done.stdout
     assert str(folder_of(home) / f"density_{name_of(WEEKS[1], WEEKS[2])}.csv") in done.stdout
-    none = density(WEEKS[2])
+    none = density(home, "final", WEEKS[2], *settings)
     assert none.returncode == 2
     assert none.stderr.startswith(f"error: a final estimate of the week of {WEEKS[2]} must use a later week")

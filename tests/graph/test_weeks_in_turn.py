@@ -1,113 +1,37 @@
 """Weeks that learn from weeks: draws stay, estimates follow from the draws that were public when a week was drawn."""
 
 import json
-import os
 import shutil
-import subprocess
-import sys
-from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import dagster as dg
-import numpy as np
 import polars as pl
 import pytest
 from runs import failures, materialise, only, opened
-from town import Town, make_town
+from weeks import NEXT, WEEKS, folder_of, published, rebuild, revised, spoilt_draw, state_file, stated, town_of
 
 from density_assets import definitions
-from density_assets.graph.jobs import REBUILD
 from density_assets.graph.past import state_from
 from density_assets.publication.verification import outcome
 
-WEEKS = ("2007-09-10", "2007-09-17", "2007-09-24")
-PEOPLE, VISITS = 1_500, 20
-PROMISE = "[privacy]\nepsilon = 5.0\nbudget_epsilon = 100.0\n"
 ESTIMATED = ("usual_week", "smoothed_series", "density", "published_counts", "privacy_statement")
 
 
-def write_week(town: Town, week: str) -> None:
-    """Visits of people who do not exist, enough of them to rise above the noise."""
-    random, monday = np.random.default_rng(date.fromisoformat(week).toordinal()), datetime.fromisoformat(week)
-    seconds = random.integers(604_800, size=(PEOPLE, VISITS))
-    towers = random.choice(list("ABCD"), size=(PEOPLE, VISITS), p=(0.4, 0.3, 0.2, 0.1))
-    lines = [
-        f"p{person},{monday + timedelta(seconds=int(second))},{tower}"
-        for person in range(PEOPLE)
-        for second, tower in zip(seconds[person], towers[person], strict=True)
-    ]
-    folder = town.folder / "visits" / week
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "part-0.csv").write_text("user_id,time,tower_id\n" + "\n".join(lines) + "\n")
-    (folder / "_SUCCESS").touch()
-
-
-@pytest.fixture(scope="module")
-def released(tmp_path_factory) -> tuple[Town, Path]:
-    """Three weeks of a town, released one after another by one command."""
-    folder = tmp_path_factory.mktemp("weeks")
-    town, home = make_town(folder), folder / "home"
-    town.settings.write_text(f"{town.settings.read_text()}\n{PROMISE}")
-    for week in WEEKS:
-        write_week(town, week)
-    opened(town.settings, home)
-    words = ("backfill", "--settings", str(town.settings), "--from", WEEKS[0], "--to", WEEKS[-1])
-    done = subprocess.run(
-        [sys.executable, "-m", "density_assets", *words],
-        env={**os.environ, "DENSITY_HOME": str(home)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert f"done: {', '.join(WEEKS)}" in done.stdout
-    return town, home
-
-
 @pytest.fixture
-def home(released, tmp_path) -> Path:
+def home(three_weeks, tmp_path) -> Path:
     """A copy of the home that a test may change."""
-    return shutil.copytree(released[1], tmp_path / "home")
-
-
-def folder_of(home: Path) -> Path:
-    return home / "town/release"
-
-
-def stated(home: Path, week: str, revision: str = "") -> dict:
-    return json.loads((folder_of(home) / f"privacy_statement_{week}{revision}.json").read_text())
+    return shutil.copytree(three_weeks[1], tmp_path / "home")
 
 
 def weeks_used(home: Path, week: str) -> list[tuple[str, int]]:
     return [(used["week"], used["revision"]) for used in stated(home, week)["estimate"]["weeks"]]
 
 
-def published(home: Path, week: str) -> dict[str, bytes]:
-    """Every published file of a week."""
-    return {file.name: file.read_bytes() for file in folder_of(home).glob(f"*_{week}*") if file.is_file()}
-
-
-def draw_of(home: Path, week: str, door: str = "noisy_series") -> Path:
-    (charge,) = [charge for charge in stated(home, week)["charges"] if charge["door"] == door]
-    return folder_of(home) / "measurements" / f"{charge['measurement'][:32]}.npz"
-
-
-def state_file(home: Path, week: str) -> Path:
-    return folder_of(home) / "tables/usual_week" / f"{week}.parquet"
-
-
-def rebuild(town: Town, home: Path, week: str) -> dg.ExecuteInProcessResult:
-    defs = definitions.build(opened(town.settings, home))
-    with dg.DagsterInstance.ephemeral() as instance:
-        return defs.resolve_job_def(REBUILD).execute_in_process(instance=instance, partition_key=week)
-
-
 # --- what is stated ---------------------------------------------------------------------------------------------------
 
 
-def test_a_week_names_the_earlier_weeks_it_uses_and_what_all_of_them_cost(released):
-    _, home = released
+def test_a_week_names_the_earlier_weeks_it_uses_and_what_all_of_them_cost(three_weeks):
+    _, home = three_weeks
     assert [weeks_used(home, week) for week in WEEKS] == [
         [],
         [(WEEKS[0], 1)],
@@ -128,7 +52,7 @@ def test_a_week_names_the_earlier_weeks_it_uses_and_what_all_of_them_cost(releas
     assert {door: draw["draw"] for door, draw in first["draws"].items()} == {d: c["draw"] for d, c in paid.items()}
 
 
-def test_every_week_verifies_and_a_changed_digest_of_a_used_draw_does_not(released, home):
+def test_every_week_verifies_and_a_changed_digest_of_a_used_draw_does_not(three_weeks, home):
     for week in WEEKS:
         result = outcome(folder_of(home) / f"manifest_{week}.json")
         assert result.status == 3, [text for holds, text in result.findings if not holds]
@@ -139,8 +63,8 @@ def test_every_week_verifies_and_a_changed_digest_of_a_used_draw_does_not(releas
     assert f"noisy_series of the week of {WEEKS[0]}, which the estimate uses, was paid for and drawn" in wrong
 
 
-def test_the_state_is_made_of_all_draws_up_to_its_week(released):
-    _, home = released
+def test_the_state_is_made_of_all_draws_up_to_its_week(three_weeks):
+    _, home = three_weeks
     table = pl.read_parquet(state_file(home, WEEKS[2]))
     estimate, charges = stated(home, WEEKS[2])["estimate"], stated(home, WEEKS[2])["charges"]
     named = [week["draws"][door]["draw"] for week in estimate["weeks"] for door in sorted(week["draws"])]
@@ -152,50 +76,50 @@ def test_the_state_is_made_of_all_draws_up_to_its_week(released):
 # --- making a week again ----------------------------------------------------------------------------------------------
 
 
-def test_a_published_week_is_made_again_byte_by_byte(released, home):
+def test_a_published_week_is_made_again_byte_by_byte(three_weeks, home):
     for lost in ((), (state_file(home, WEEKS[1]),), tuple(state_file(home, week) for week in WEEKS)):
         for file in lost:
             file.unlink(missing_ok=True)
         before = published(home, WEEKS[2])
-        assert rebuild(released[0], home, WEEKS[2]).success
+        assert rebuild(three_weeks[0], home, WEEKS[2]).success
         assert published(home, WEEKS[2]) == before
 
 
-def test_a_damaged_state_is_made_again(released, home):
+def test_a_damaged_state_is_made_again(three_weeks, home):
     before = published(home, WEEKS[2])
     state_file(home, WEEKS[1]).write_bytes(b"garbage")
-    assert materialise(released[0].settings, home, WEEKS[2], asset_selection=only(*ESTIMATED)).success
+    assert materialise(three_weeks[0].settings, home, WEEKS[2], asset_selection=only(*ESTIMATED)).success
     assert published(home, WEEKS[2]) == before
 
 
 @pytest.mark.parametrize("lost", [True, False])
-def test_a_draw_of_an_earlier_week_that_is_lost_or_damaged_is_refused_by_name(released, home, lost):
-    file = draw_of(home, WEEKS[0])
-    if lost:
-        file.unlink()
-    else:
-        file.write_bytes(draw_of(home, WEEKS[1]).read_bytes())
+def test_a_draw_of_an_earlier_week_that_is_lost_or_damaged_is_refused_by_name(three_weeks, home, lost):
+    spoilt_draw(home, WEEKS[0], lost=lost)
     before = published(home, WEEKS[2])
-    result = materialise(released[0].settings, home, WEEKS[2], asset_selection=only(*ESTIMATED), raise_on_error=False)
+    result = materialise(
+        three_weeks[0].settings, home, WEEKS[2], asset_selection=only(*ESTIMATED), raise_on_error=False
+    )
     messages = " ".join(failures(result))
     assert f"an estimate uses noisy_series of the week of {WEEKS[0]} (revision 1)" in messages
     assert ("is lost" if lost else "is damaged (it is another draw)") in messages
     assert published(home, WEEKS[2]) == before
 
 
-def test_a_statement_that_names_other_draws_than_were_published_is_refused(released, home):
+def test_a_statement_that_names_other_draws_than_were_published_is_refused(three_weeks, home):
     file = folder_of(home) / f"privacy_statement_{WEEKS[2]}.json"
     said = stated(home, WEEKS[2])
     del said["estimate"]["weeks"][0]
     file.write_text(json.dumps(said, indent=2))
-    result = materialise(released[0].settings, home, WEEKS[2], asset_selection=only(*ESTIMATED), raise_on_error=False)
+    result = materialise(
+        three_weeks[0].settings, home, WEEKS[2], asset_selection=only(*ESTIMATED), raise_on_error=False
+    )
     assert "must keep the estimate it is published with" in " ".join(failures(result))
 
 
-def test_a_lost_statement_is_made_again(released, home):
+def test_a_lost_statement_is_made_again(three_weeks, home):
     before = published(home, WEEKS[2])
     (folder_of(home) / f"privacy_statement_{WEEKS[2]}.json").unlink()
-    assert rebuild(released[0], home, WEEKS[2]).success
+    assert rebuild(three_weeks[0], home, WEEKS[2]).success
     assert published(home, WEEKS[2]) == before
 
 
@@ -203,10 +127,7 @@ def test_a_lost_statement_is_made_again(released, home):
 
 
 def test_a_missing_week_is_a_gap_and_a_late_one_changes_nothing(tmp_path):
-    town, home = make_town(tmp_path), tmp_path / "home"
-    town.settings.write_text(f"{town.settings.read_text()}\n{PROMISE}")
-    for week in WEEKS:
-        write_week(town, week)
+    town, home = town_of(tmp_path), tmp_path / "home"
     for week in (WEEKS[0], WEEKS[2]):
         assert materialise(town.settings, home, week).success
     assert weeks_used(home, WEEKS[2]) == [(WEEKS[0], 1)]
@@ -217,19 +138,13 @@ def test_a_missing_week_is_a_gap_and_a_late_one_changes_nothing(tmp_path):
     assert published(home, WEEKS[2]) == before
 
 
-def test_a_revision_enters_later_weeks_and_leaves_published_ones_alone(released, home):
-    town, later = released[0], "2007-10-01"
-    settings = town.settings.read_text()
+def test_a_revision_enters_later_weeks_and_leaves_published_ones_alone(three_weeks, home):
+    town = revised(three_weeks[0], WEEKS[0])
     before = {week: published(home, week) for week in WEEKS}
-    try:
-        town.settings.write_text(f"{settings}\n[revisions]\n{WEEKS[0]} = 2\n")
-        assert materialise(town.settings, home, WEEKS[0]).success
-        write_week(town, later)
-        assert materialise(town.settings, home, later).success
-        assert weeks_used(home, later) == [(WEEKS[0], 2), (WEEKS[1], 1), (WEEKS[2], 1)]
-        assert rebuild(town, home, WEEKS[1]).success
-    finally:
-        town.settings.write_text(settings)
+    assert materialise(town.settings, home, WEEKS[0]).success
+    assert materialise(town.settings, home, NEXT).success
+    assert weeks_used(home, NEXT) == [(WEEKS[0], 2), (WEEKS[1], 1), (WEEKS[2], 1)]
+    assert rebuild(town, home, WEEKS[1]).success
     for week in WEEKS:
         now = published(home, week)
         assert {name: now[name] for name in before[week]} == before[week]
@@ -238,16 +153,16 @@ def test_a_revision_enters_later_weeks_and_leaves_published_ones_alone(released,
 # --- the graph --------------------------------------------------------------------------------------------------------
 
 
-def test_lineage_shows_week_to_week(released):
-    assets, _ = definitions.graph(opened(released[0].settings, released[1]))
+def test_lineage_shows_week_to_week(three_weeks):
+    assets, _ = definitions.graph(opened(three_weeks[0].settings, three_weeks[1]))
     deps = {spec.key.to_user_string(): spec.deps for asset in assets for spec in asset.specs}
     for name in ("usual_week", "smoothed_series"):
         (edge,) = [dep for dep in deps[name] if dep.asset_key == dg.AssetKey("usual_week")]
         assert (edge.partition_mapping.start_offset, edge.partition_mapping.end_offset) == (-1, -1)
 
 
-def test_schemes_that_do_not_learn_have_no_usual_week(released, tmp_path):
-    town, _ = released
+def test_schemes_that_do_not_learn_have_no_usual_week(three_weeks, tmp_path):
+    town, _ = three_weeks
     other = tmp_path / "other.toml"
     other.write_text(town.settings.read_text() + '\n[scheme]\nname = "gpa"\n')
     assets, known = definitions.graph(opened(other, tmp_path / "home"))

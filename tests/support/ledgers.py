@@ -41,8 +41,8 @@ def opened_ledger(home: Path) -> Ledger:
 
 
 def open_before(home: Path, *arguments: str) -> None:
-    """Open the ledger before a command that draws, as somebody who runs it on records of real people has done."""
-    if not {"release", "backfill", "rebuild", "ui"} & set(arguments) or "--settings" not in arguments:
+    """Open the ledger before a command that writes to it, as somebody who runs it on real people has done."""
+    if not {"release", "backfill", "rebuild", "final", "ui"} & set(arguments) or "--settings" not in arguments:
         return
     with suppress(BadInput):  # settings that cannot be used are what the command is about
         city = City(load_settings(Path(arguments[arguments.index("--settings") + 1])), home)

@@ -1,10 +1,13 @@
-"""Runs of the real graph on an instance that is forgotten."""
+"""Runs of the real graph on an instance that is forgotten, and of commands in processes of their own."""
 
+import os
+import subprocess
+import sys
 from datetime import date
 from pathlib import Path
 
 import dagster as dg
-from ledgers import open_ledger
+from ledgers import open_before, open_ledger
 
 from density_assets.city import City
 from density_assets.definitions import build
@@ -12,6 +15,7 @@ from density_assets.settings import load_settings
 
 WEEK = "2007-09-10"
 MONDAY = date(2007, 9, 10)
+HANGS = 900  # seconds: far more than a command takes on a busy machine
 
 
 def opened(settings_file: Path, home: Path, *, sealed: bool = True) -> City:
@@ -20,6 +24,19 @@ def opened(settings_file: Path, home: Path, *, sealed: bool = True) -> City:
     if not city.synthetic:
         open_ledger(city)
     return city
+
+
+def density(home: Path, *words: str, opening: bool = True) -> subprocess.CompletedProcess[str]:
+    """A command as a person types it, in a process of its own.
+
+    opening: whether the ledger is opened before a command that writes to it.
+    """
+    if opening:
+        open_before(home, *words)
+    environment = {**os.environ, "DENSITY_HOME": str(home)}
+    environment.pop("DENSITY_SETTINGS", None)
+    command = [sys.executable, "-m", "density_assets", *words]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=HANGS)
 
 
 def materialise(

@@ -2,27 +2,10 @@
 
 import json
 import os
-import subprocess
-import sys
-from pathlib import Path
 
 import polars as pl
 import pytest
-from ledgers import open_before
-
-
-def density(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    open_before(home, *arguments)
-    environment = {**os.environ, "DENSITY_HOME": str(home)}
-    environment.pop("DENSITY_SETTINGS", None)
-    return subprocess.run(
-        [sys.executable, "-m", "density_assets", *arguments],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
+from runs import density
 
 
 def test_release_says_what_was_produced_and_purge_erases_what_is_confidential(town, tmp_path):

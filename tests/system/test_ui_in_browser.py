@@ -23,7 +23,7 @@ from resources.ledger.ledger import Ledger
 WEEK = "2007-09-10"
 ZONES = ("1_public", "2_confidential", "3_mechanisms", "4_release", "5_evaluation")
 DIALOG = ".dagster-dialog"
-pytestmark = [needs_browser, pytest.mark.xdist_group("ui")]
+pytestmark = needs_browser
 
 
 @pytest.fixture(scope="module")
