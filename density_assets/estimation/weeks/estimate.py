@@ -34,7 +34,7 @@ from density_assets.estimation.weeks.errors import (
     variance_of_sums,
 )
 from density_assets.estimation.weeks.factors import CLIP, hour_factors
-from density_assets.estimation.weeks.innovation import filter_innovation
+from density_assets.estimation.weeks.innovation import Innovation, filter_innovation
 from density_assets.estimation.weeks.measured import Measured
 from density_assets.estimation.weeks.odd import DAY, odd_days, odd_towers, remembered
 from density_assets.estimation.weeks.profile import Profile
@@ -73,6 +73,39 @@ class Seen:
     towers: Mask
     days: Mask
     evidence: Floats
+
+
+@dataclass(frozen=True)
+class Look:
+    """A week beside the usual one.
+
+    expected: of it. change: what stands apart in stretches of hours. new: the innovation.
+    week: what joins the past. towers, days: those that the past does not explain.
+    """
+
+    expected: Floats
+    change: Floats
+    new: Innovation
+    errors: Errors
+    week: Week
+    towers: Mask
+    days: Mask
+
+    @classmethod
+    def at(cls, measured: Measured, profile: Profile, evidence: Floats) -> "Look":
+        """At a week, given the usual one and what is known of drift."""
+        noisy, sigma = measured.series, measured.sigma
+        factors = hour_factors(noisy, sigma, profile)
+        expected = profile.mean * factors.value
+        towers = odd_towers(noisy, sigma, expected, profile.variance)
+        residual = np.where(towers[:, None], 0.0, noisy - expected)
+        found = find_stretches(residual, expected, sigma, profile.variance)
+        change, use = changes(found, noisy.shape)
+        usual = np.clip(residual - change, -CLIP * sigma, CLIP * sigma)
+        new = filter_innovation(usual, expected, sigma, profile, evidence)
+        days = odd_days(residual, sigma**2 + new.variance, towers)
+        errors = Together((new.errors, OfFactors(profile.mean, factors.covariance), OfStretches(found)))
+        return cls(expected, change, new, errors, Week(noisy - change, sigma, factors.value, use), towers, days)
 
 
 def estimate_week(
@@ -128,38 +161,27 @@ def _next(past: State, measured: Measured, ground: Ground) -> tuple[Seen, State]
     joined = past.with_week(first.week).pooled()
     size = sizes(joined.mean, joined.sigma, ground)
     hours = Profile.of(joined, size, past.hours, ground.near, RELEARNED).hours
-    seen = _seen(past, measured, Profile.of(pooled, size, hours, ground.near), ground)
+    seen = _seen(measured, Look.at(measured, Profile.of(pooled, size, hours, ground.near), past.evidence), ground)
     kept, use, odd_weeks = remembered(seen.towers, seen.days, past.odd_weeks, seen.week.use)
     learned = replace(past, hours=hours, odd_weeks=odd_weeks, evidence=past.evidence + seen.evidence)
     return seen, learned.faded(kept).with_week(replace(seen.week, use=use))
 
 
-def first_look(past: State, measured: Measured, ground: Ground) -> Seen:
+def first_look(past: State, measured: Measured, ground: Ground) -> Look:
     """The week as the past alone knows sizes and hours; the past must tell something."""
     pooled = past.pooled()
     size = sizes(pooled.mean, pooled.sigma, ground)
-    return _seen(past, measured, Profile.of(pooled, size, past.hours, ground.near), ground)
+    return Look.at(measured, Profile.of(pooled, size, past.hours, ground.near), past.evidence)
 
 
-def _seen(past: State, measured: Measured, profile: Profile, ground: Ground) -> Seen:
-    """The week, given the usual one."""
-    noisy, sigma = measured.series, measured.sigma
-    factors = hour_factors(noisy, sigma, profile)
-    expected = profile.mean * factors.value
-    towers = odd_towers(noisy, sigma, expected, profile.variance)
-    residual = np.where(towers[:, None], 0.0, noisy - expected)
-    found = find_stretches(residual, expected, sigma, profile.variance)
-    change, use = changes(found, noisy.shape)
-    usual = np.clip(residual - change, -CLIP * sigma, CLIP * sigma)
-    new = filter_innovation(usual, expected, sigma, profile, past.evidence)
-    days = odd_days(residual, sigma**2 + new.variance, towers)
-    series = not_negative(expected + new.step + change)
-    errors: Errors = Together((new.errors, OfFactors(profile.mean, factors.covariance), OfStretches(found)))
-    if towers.any() or days.any():
-        alone, hours = _alone(measured, ground), np.repeat(days, DAY)
-        series = np.where(towers[:, None] | hours, np.maximum(alone.mean, 0.0), series)
-        errors = Apart(errors, _errors_alone(alone, sigma), towers, hours)
-    return Seen(series, errors, Week(noisy - change, sigma, factors.value, use), towers, days, new.evidence)
+def _seen(measured: Measured, look: Look, ground: Ground) -> Seen:
+    """The week, given the usual one; as it looks alone where that does not explain it."""
+    series, errors = not_negative(look.expected + look.new.step + look.change), look.errors
+    if look.towers.any() or look.days.any():
+        alone, hours = _alone(measured, ground), np.repeat(look.days, DAY)
+        series = np.where(look.towers[:, None] | hours, np.maximum(alone.mean, 0.0), series)
+        errors = Apart(errors, _errors_alone(alone, measured.sigma), look.towers, hours)
+    return Seen(series, errors, look.week, look.towers, look.days, look.new.evidence)
 
 
 def _alone(measured: Measured, ground: Ground) -> Filtered:

@@ -34,6 +34,6 @@ def final_week(before: State | None, after: State | None, measured: Measured, xy
 
 def _agreeing(side: State, measured: Measured, ground: Ground) -> State:
     """What one side says, but hardly of the towers and days that it knows otherwise than this week does."""
-    seen = first_look(side, measured, ground)
-    odd = seen.towers[:, None] | np.repeat(seen.days, DAY)
+    look = first_look(side, measured, ground)
+    odd = look.towers[:, None] | np.repeat(look.days, DAY)
     return side.faded(np.where(odd, FORGOTTEN, 1.0))
