@@ -162,7 +162,8 @@ def test_the_register_shows_both_vintages(released):
         (WEEKS[2], "provisional", True),
     ]
     page = (folder_of(home) / "audit.html").read_text()
-    assert f"with 0 weeks before and weeks after it up to {WEEKS[2]}: final" in page
+    assert f"estimator 2 with weeks after it up to {WEEKS[2]}: final" in page
+    assert f"<td>{WEEKS[0]}<br>final to<br>{WEEKS[2]}</td>" in page
     assert f"./report_{name_of(WEEKS[0], WEEKS[2])}.html" in page
 
 
