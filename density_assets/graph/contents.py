@@ -38,6 +38,8 @@ from density_assets.publication.pages.areas import Area, areas_by_day
 from density_assets.publication.pages.page import ReportData, report_html
 from density_assets.publication.statement import Facts, as_markdown, statement
 from density_assets.publication.sum_errors import summary_from
+from density_assets.publication.verification import read_statement
+from density_assets.publication.vintages import PROVISIONAL_ESTIMATE, named_final
 from density_assets.quality.worth import Worth, worth
 from resources.tables.files import parquet_bytes, write_durably
 
@@ -53,16 +55,22 @@ def rounded(step: Step, estimate: pl.DataFrame, cells: pl.DataFrame) -> pl.DataF
 def count_files(step: Step, density: pl.DataFrame, cells: pl.DataFrame) -> dict[Path, bytes]:
     """The files of the counts and what they hold."""
     counts, sums = density["count"].to_numpy().reshape(-1, HOURS), known_sums(step)
+    city = step.settings.city
     told_in = None if sums is None else step.files.file(*ERRORS_OF_SUMS).name
-    of_counts = None if sums is None else _worth(density)  # earlier files say nothing of it, and stay as they are
+    of_counts = _worth(density) if _says_worth(step, sums) else None
     contents = (
         parquet_bytes(density),
         density.write_csv().encode(),
         geojson(cells_from(cells), counts).encode(),
-        dictionary(step.settings.city.name, step.settings.city.timezone, step.clock, told_in, of_counts).encode(),
+        dictionary(city.name, city.timezone, step.clock, told_in, of_counts, step.upto).encode(),
         *(() if sums is None else (parquet_bytes(sums),)),
     )
     return dict(zip(names_of_counts(step), contents, strict=True))
+
+
+def _says_worth(step: Step, sums: pl.DataFrame | None) -> bool:
+    """Whether files say what the counts are worth: earlier files of weeks say nothing of it, and stay as they are."""
+    return sums is not None or step.upto is not None
 
 
 def _worth(density: pl.DataFrame) -> Worth:
@@ -173,13 +181,21 @@ def page_file(
             standard_errors=errors,
             statement=files.file("privacy_statement", "md").read_text(encoding="utf-8"),
             downloads=downloads,
-            notes=[*notes, clock_note(step.clock), *([] if sums is None else [_worth(density).note])],
+            notes=[*notes, clock_note(step.clock), *([_worth(density).note] if _says_worth(step, sums) else [])],
             manifest=files.file("manifest", "json").name,
             fingerprint=seal.fingerprint,
+            vintage=_vintage(step),
             areas=areas,
         )
     )
     return {files.file("report", "html"): page.encode()}
+
+
+def _vintage(step: Step) -> str:
+    """Which estimate of the week a page shows; nothing where the statement names none."""
+    if step.upto:
+        return named_final(step.upto)
+    return PROVISIONAL_ESTIMATE if "estimate" in read_statement(step.files.file("privacy_statement", "json")) else ""
 
 
 def publish(step: Step, contents: Mapping[Path, bytes]) -> None:

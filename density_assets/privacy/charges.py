@@ -168,8 +168,12 @@ def price(rows: Sequence[Row], charged: Sequence[Charge], budget: Budget) -> str
         f"revision {charge.revision} of the week of {week} costs epsilon {alone:.3f} alone, at delta {delta:g}; "
         f"{charge.population}: {spent:.3f} of {budget.epsilon:g} are spent in the {rolling}, "
         f"{budget.epsilon - spent:.3f} are left; {year:.3f} are spent in {week.year}, "
-        f"{sum(weeks.values(), NOTHING).epsilon(delta):.3f} in all {len(weeks)} weeks"
+        f"{sum(weeks.values(), NOTHING).epsilon(delta):.3f} in {_all_weeks(len(weeks))}"
     )
+
+
+def _all_weeks(number: int) -> str:
+    return "1 week" if number == 1 else f"all {number} weeks"
 
 
 def refuse_over_budget(rows: Sequence[Row], due: Sequence[Charge], budget: Budget) -> None:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from density_assets.calendar import HOURS, WeekClock
 from density_assets.geography.cells_and_towers import Cells
 from density_assets.publication.sum_errors import MEANING
+from density_assets.publication.vintages import named_final
 from density_assets.quality.worth import Worth
 
 AUDIT_PAGE = "audit.html"  # beside the pages of releases
@@ -23,7 +24,7 @@ ERRORS_OF_SUMS = ("errors_of_sums", "parquet")  # of schemes that know them
 COUNT_FILES = (("density", "parquet"), ("density", "csv"), ("density", "geojson"), ("data_dictionary", "md"))
 DICTIONARY = """# Data dictionary: {city}, week of {week}
 
-| column | meaning |
+{vintage}| column | meaning |
 |---|---|
 | `cell_id` | identifier of the cell |
 | `hour` | hour of the week on the city's clocks ({timezone}); 0 is Monday 00:00, 167 is Sunday 23:00 |
@@ -140,13 +141,23 @@ def clock_note(clock: WeekClock) -> str:
 
 
 def dictionary(
-    city: str, timezone: str, clock: WeekClock, errors_of_sums: str | None = None, worth: Worth | None = None
+    city: str,
+    timezone: str,
+    clock: WeekClock,
+    errors_of_sums: str | None = None,
+    worth: Worth | None = None,
+    upto: str | None = None,
 ) -> str:
-    """The data dictionary. errors_of_sums: the name of their file, if there is one. worth: of the counts, if stated."""
+    """The data dictionary.
+
+    errors_of_sums: the name of their file, if there is one. worth: of the counts, if stated. upto: the last week that a
+    final estimate uses.
+    """
+    vintage = f"{named_final(upto)}\n\n" if upto else ""
     columns = "\n".join(f"| `{name}` | {meaning} |" for name, meaning in MEANING.items())
     sums = OF_SUMS.format(file=errors_of_sums, columns=columns) if errors_of_sums else ""
     note = clock_note(clock) if worth is None else f"{clock_note(clock)}\n\n{worth.note}"
-    return DICTIONARY.format(city=city, week=clock.week, timezone=timezone, clock=note, sums=sums)
+    return DICTIONARY.format(city=city, week=clock.week, timezone=timezone, vintage=vintage, clock=note, sums=sums)
 
 
 def digests(files: list[Path]) -> dict[str, str]:

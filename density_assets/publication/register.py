@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from density_assets.privacy.accounts import Accounts
+from density_assets.privacy.accounts import Entry as LedgerEntry
 from density_assets.privacy.charges import Row
 from density_assets.privacy.estimates import FINAL
 from density_assets.privacy.release import Identity
@@ -34,6 +35,7 @@ class Entry(Identity):
     estimator, earlier_weeks: the version that made the estimate, and how many weeks before it entered; none where no
         statement says, and for weeks estimated alone, whose statements say nothing of it.
     upto: the last week that a final estimate uses; empty for what a week was first published with.
+    asked_finally: who asked for the final estimate and why; empty for what a week was first published with.
     """
 
     at: str
@@ -49,6 +51,7 @@ class Entry(Identity):
     estimator: int | None = None
     earlier_weeks: int | None = None
     upto: str = ""
+    asked_finally: str = ""
 
     @property
     def verified(self) -> bool | None:
@@ -103,6 +106,7 @@ def _stated(file: Path, population: str, city: str, accounts: Accounts) -> Entry
             estimator=int(said["estimate"]["estimator"]) if "estimate" in said else None,
             earlier_weeks=_earlier(said) if "estimate" in said else None,
             upto=_upto(said) or "",
+            asked_finally=_asked_finally(said, accounts),
         )
     except (ValueError, KeyError, TypeError, AttributeError, OSError) as problem:
         finding = (False, f"the statement cannot be read: {type(problem).__name__}")
@@ -124,9 +128,22 @@ def _upto(said: Mapping[str, Any]) -> str | None:
     return str(max(week["week"] for week in said["estimate"]["weeks"]))
 
 
+def _publications(said: Mapping[str, Any], accounts: Accounts) -> list[LedgerEntry]:
+    """Every time what a statement is of was published, oldest first."""
+    return accounts.publications({name: said[name] for name in ("city", "week", "revision")}, _upto(said))
+
+
+def _asked_finally(said: Mapping[str, Any], accounts: Accounts) -> str:
+    """Who asked for a final estimate and why, in words; nothing of another one, whose charges say it."""
+    signed = _publications(said, accounts)
+    if not signed or _upto(said) is None:
+        return ""
+    return "{by} ({how}): {reason}".format(**signed[-1].body)
+
+
 def _verified(file: Path, said: Mapping[str, Any], accounts: Accounts) -> Iterator[Finding]:
     """What an outsider would find who knows the key; here the ledger says which it was."""
-    signed = accounts.publications({name: said[name] for name in ("city", "week", "revision")}, _upto(said))
+    signed = _publications(said, accounts)
     if not signed:
         yield from outcome(file).findings
         return

@@ -1,7 +1,7 @@
 """The privacy statement of a release: what is promised, how it was paid, and nothing computed from the truth.
 
 It says everything as of the charge of the release, and what drew it as of the draw: made again, in a year and by other
-versions, it has the same bytes.
+versions, it has the same bytes. That of a final estimate says what was spent as of the entry that its chain ends with.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,6 +18,7 @@ from density_assets.privacy.periods import monday_of
 from density_assets.privacy.promise import explain_release
 from density_assets.privacy.release import Release
 from density_assets.publication.software import software
+from density_assets.publication.vintages import named_final
 from density_assets.quality.worth import Worth
 
 FORMAT = "density statement 2"
@@ -57,7 +58,9 @@ class Facts:
 
     @property
     def before(self) -> list[Row]:
-        """Every charge up to the last of this release."""
+        """Every charge up to the last of this release; for a final estimate, up to the end of its chain."""
+        if self.estimated and self.estimated.vintage == FINAL:
+            return [row for row in self.accounts.rows if row.entry <= self.end]
         last = max(row.row for row in self.charges)
         return [row for row in self.accounts.rows if row.row <= last]
 
@@ -183,7 +186,7 @@ def as_markdown(said: Mapping[str, Any]) -> str:
     manifest = said["ledger"]["file"].replace("ledger_", "manifest_")
     return f"""# Privacy statement: {said["city"]}, week of {said["week"]}
 
-The counts of this release are {promise}-differentially private. The unit is {said["unit"]}
+{_vintage(said)}The counts of this release are {promise}-differentially private. The unit is {said["unit"]}
 
 What anybody can learn about a person from this release they could have learned almost as well had that person's
 week never been recorded. Accounted for: {accounted} ({said["accounted"]["accountant"]}).
@@ -247,13 +250,15 @@ def _estimate_text(said: Mapping[str, Any]) -> str:
         return ""
     estimate = said["estimate"]
     own, together = estimate["own"]["epsilon"], estimate["together"]["epsilon"]
-    sides: dict[str, list[str]] = {side: [] for side in ("earlier", "later")[: 1 + (estimate["vintage"] == FINAL)]}
+    sides: dict[str, list[str]] = {"earlier": [], "later": []}
     for week in estimate["weeks"]:
         sides["earlier" if week["week"] < said["week"] else "later"].append(f"{week['week']}{_revision(week)}")
     named = " and of ".join(
-        f"{len(weeks)} {side} week{'' if len(weeks) == 1 else 's'}{': ' if weeks else ''}{', '.join(weeks)}"
+        f"{len(weeks)} {side} week{'' if len(weeks) == 1 else 's'}: {', '.join(weeks)}"
         for side, weeks in sides.items()
+        if weeks
     )
+    named = named or "0 earlier weeks"
     notes = [
         *([f"- {estimate['alone']}"] if estimate["alone"] else []),
         *(f"- not used: {week['week']}{_revision(week)}, because {week['reason']}" for week in estimate["left_out"]),
@@ -268,6 +273,14 @@ def _estimate_text(said: Mapping[str, Any]) -> str:
         *(["", BESIDE] if estimate["vintage"] == FINAL else []),
     ]
     return "\n".join([*lines, "", ""])
+
+
+def _vintage(said: Mapping[str, Any]) -> str:
+    """That an estimate is a final one, as a paragraph; nothing of others."""
+    estimate = said.get("estimate")
+    if estimate is None or estimate["vintage"] != FINAL:
+        return ""
+    return f"{named_final(max(week['week'] for week in estimate['weeks']))}\n\n"
 
 
 def _revision(week: Mapping[str, Any]) -> str:

@@ -904,8 +904,8 @@ def check_estimate(report: Report, said: Record, chain: Chain, upto: str | None 
     cost = epsilon_of((event for charge in charges for event in charge["events"]), stated["delta"])
     report.found(
         cost <= stated["epsilon"] * (1 + ROUNDING) and same(stated["delta"], said["delta"]),
-        f"all draws of the estimate, of {len(estimate['weeks']) + 1} weeks, cost epsilon {cost:.4f} together at delta "
-        f"{stated['delta']:g}, stated {stated['epsilon']:.4f}",
+        f"all draws of the estimate, of {len(estimate['weeks']) + 1} week{'s' if estimate['weeks'] else ''}, cost "
+        f"epsilon {cost:.4f} together at delta {stated['delta']:g}, stated {stated['epsilon']:.4f}",
     )
 
 

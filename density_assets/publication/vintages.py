@@ -1,11 +1,17 @@
-"""What changed from the estimate that a week was first published with to its final one: told from released counts."""
+"""What the vintages of a week are called, and what changed from the first to a final one: told from released counts."""
 
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
+PROVISIONAL_ESTIMATE = "Provisional estimate"  # as readers see it below the name of the city
 WIDE = 1.96  # standard errors: of 95 % intervals
+
+
+def named_final(upto: str) -> str:
+    """What a final estimate is called below the name of the city. upto: the last week that it uses."""
+    return f"Final estimate, with weeks up to {upto}"
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,14 @@ class Changed:
         return (
             f"Against the provisional estimate, counts of cells and hours changed by {self.visits:,} visits in all "
             f"({self.share:.1%} of them), by {self.mean:.2f} on average, which is {self.errors:.2f} of the standard "
-            f"error stated then; {self.beyond:.1%} of them left their 95 % interval. Standard errors are now "
-            f"{abs(self.smaller):.0%} {'smaller' if self.smaller >= 0 else 'larger'}."
+            f"error stated then; {self.beyond:.1%} of them left their 95 % interval. {self._errors_now}"
         )
+
+    @property
+    def _errors_now(self) -> str:
+        share = f"{abs(self.smaller):.0%}"
+        if share == "0%":
+            return "Standard errors are about as large as they were."
+        if self.smaller > 0:
+            return f"Standard errors are now {share} smaller."
+        return f"Standard errors are now {share} larger: the later weeks showed that weeks vary more than was known."

@@ -1,5 +1,6 @@
 """The second vintage of a week: made when somebody asks, beside the first, from draws that are paid for."""
 
+import html
 import json
 import shutil
 from datetime import date
@@ -18,6 +19,7 @@ from density_assets.graph.step import Reader, Shelf
 from density_assets.privacy.estimates import DrawUsed
 from density_assets.privacy.zones import Zone, ZoneLeak
 from density_assets.publication.verification import outcome
+from density_assets.quality.worth import worth
 from resources.ledger.ledger import Ledger
 from resources.tables.released import ReleasedTables
 
@@ -89,7 +91,45 @@ def test_the_statement_names_every_draw_and_what_all_of_them_cost(released):
     assert said["charges"] == first["charges"]
     assert estimate["together"]["epsilon"] == pytest.approx(stated(home, WEEKS[2])["estimate"]["together"]["epsilon"])
     text = (folder_of(home) / f"privacy_statement_{name_of(WEEKS[0], WEEKS[2])}.md").read_text()
-    assert f"of this week and of 0 earlier weeks and of 2 later weeks: {WEEKS[1]}, {WEEKS[2]}." in text
+    assert f"of this week and of 2 later weeks: {WEEKS[1]}, {WEEKS[2]}." in text
+
+
+def test_the_statement_says_what_all_weeks_up_to_the_last_one_cost(released):
+    """Not what had been spent when the week was first released."""
+    _, home = released
+    said, first, last = said_finally(home, WEEKS[0], WEEKS[2]), stated(home, WEEKS[0]), stated(home, WEEKS[2])
+    spent, then, now = (one["cumulative"] for one in (said, first, last))
+    assert said["ledger"]["row"] == last["ledger"]["row"]
+    assert spent["epsilon"] == now["epsilon"] > 1.5 * then["epsilon"]
+    assert spent["for_a_person"]["lifetime"] == now["for_a_person"]["lifetime"]
+    assert spent["for_a_person"]["week"] == then["for_a_person"]["week"]
+    text = (folder_of(home) / f"privacy_statement_{name_of(WEEKS[0], WEEKS[2])}.md").read_text()
+    assert f"All releases of 2007 so far cost this population epsilon {now['epsilon']:.3f} of 100" in text
+
+
+def test_what_is_final_and_what_is_provisional_stands_below_the_name_of_the_city(released):
+    _, home = released
+    name, below = name_of(WEEKS[0], WEEKS[2]), f"Final estimate, with weeks up to {WEEKS[2]}"
+    for file in ("privacy_statement", "data_dictionary"):
+        final, first = ((folder_of(home) / f"{file}_{which}.md").read_text() for which in (name, WEEKS[0]))
+        assert final.split("\n\n")[0].endswith(f"town, week of {WEEKS[0]}")
+        assert final.split("\n\n")[1] == below
+        assert "Final estimate" not in first
+    pages = {which: (folder_of(home) / f"report_{which}.html").read_text() for which in (name, WEEKS[0])}
+    headers = {which: page.split("<h1>town</h1>")[1].split("</header>")[0] for which, page in pages.items()}
+    assert f'<p class="zone">{below}</p>' in headers[name]
+    assert '<p class="zone">Provisional estimate</p>' in headers[WEEKS[0]]
+
+
+def test_it_says_what_its_counts_are_worth_where_a_week_does(released):
+    """As a note; if the city is too small that is a warning, which the statement has as well."""
+    _, home = released
+    name = name_of(WEEKS[0], WEEKS[2])
+    table = counts(home, name)
+    said = worth(*(table[column].to_numpy().reshape(-1, 168) for column in ("count", "standard_error")))
+    assert said.note in (folder_of(home) / f"data_dictionary_{name}.md").read_text()
+    assert said.note in html.unescape((folder_of(home) / f"report_{name}.html").read_text())
+    assert set(said.warnings) <= set(said_finally(home, WEEKS[0], WEEKS[2])["warnings"])
 
 
 def test_it_costs_nothing_and_the_ledger_notes_it_once(released, home):
@@ -164,7 +204,8 @@ def test_the_register_shows_both_vintages(released):
         (WEEKS[2], "provisional", True),
     ]
     page = (folder_of(home) / "audit.html").read_text()
-    assert f"with 0 weeks before and weeks after it up to {WEEKS[2]}: final" in page
+    assert f"estimator 2 with weeks after it up to {WEEKS[2]}: final" in page
+    assert f"<td>{WEEKS[0]}<br>final to<br>{WEEKS[2]}</td>" in page
     assert f"./report_{name_of(WEEKS[0], WEEKS[2])}.html" in page
 
 

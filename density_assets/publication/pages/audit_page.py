@@ -19,7 +19,7 @@ from density_assets.publication.pages.lineage import Node, lineage
 from density_assets.publication.pages.spending_chart import spending_chart
 from density_assets.publication.pages.templates import render
 from density_assets.publication.register import Entry
-from density_assets.publication.spending import Spending
+from density_assets.publication.spending import Spending, counted_weeks
 
 WITHHELD = "withheld"
 PERIODS = {
@@ -169,9 +169,9 @@ def _scheme(release: Entry) -> str:
         return "–"
     if release.estimator is None:
         return f"{release.scheme} ({release.calibration})"
-    after = f" and weeks after it up to {release.upto}: final" if release.upto else ""
-    past = f"estimator {release.estimator} with {release.earlier_weeks} weeks before{after}"
-    return f"{release.scheme} ({release.calibration}), {past}"
+    sides = [f"{counted_weeks(release.earlier_weeks or 0)} before"] if release.earlier_weeks or not release.upto else []
+    sides += [f"weeks after it up to {release.upto}: final"] if release.upto else []
+    return f"{release.scheme} ({release.calibration}), estimator {release.estimator} with {' and '.join(sides)}"
 
 
 def _links(release: Entry, folder: Path) -> dict[str, str]:

@@ -33,6 +33,7 @@ class ReportData:
     statement: Markdown; see `markdown_html` for what is made of it.
     downloads: label and the name of a file beside the page.
     manifest, fingerprint: the signed list that covers this page, and of which key.
+    vintage: which estimate of the week it is; nothing of a week estimated alone, of which there is one.
     areas: sums of parts of the city with their intervals, where errors of sums are known.
     """
 
@@ -48,6 +49,7 @@ class ReportData:
     notes: list[str]
     manifest: str
     fingerprint: str
+    vintage: str = ""
     areas: Sequence[Area] = ()
 
     def __post_init__(self) -> None:

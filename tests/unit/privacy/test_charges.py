@@ -186,6 +186,12 @@ def test_the_price_says_release_52_weeks_year_and_all():
     )
 
 
+def test_the_price_of_the_first_week_is_that_of_one_week():
+    book = Book(Budget(30.0, 1e-5))
+    book.pay(charge(MONDAY))
+    assert price(book.rows, [charge(MONDAY)], BUDGET).endswith(f", {compose([BIG]).epsilon(1e-5):.3f} in 1 week")
+
+
 # --- the budget in force ----------------------------------------------------------------------------------------------
 
 

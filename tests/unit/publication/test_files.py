@@ -12,7 +12,7 @@ from shapely.geometry import shape
 
 from density_assets.calendar import week_clock
 from density_assets.geography.cells_and_towers import Cells
-from density_assets.publication.files import Naming, clock_note, density_table, digests, geojson, hour_start
+from density_assets.publication.files import Naming, clock_note, density_table, dictionary, digests, geojson, hour_start
 
 PARIS = ZoneInfo("Europe/Paris")
 ORDINARY, AUTUMN, SPRING = (week_clock(date(2007, *day), PARIS) for day in ((9, 10), (10, 22), (3, 19)))
@@ -51,6 +51,13 @@ def test_geojson_has_a_feature_per_cell_in_degrees():
     assert features[0]["properties"]["area_km2"] == 1.0
     centre = shape(features[0]["geometry"]).centroid
     assert (centre.x, centre.y) == (pytest.approx(2.33, abs=0.02), pytest.approx(48.84, abs=0.02))
+
+
+def test_the_dictionary_of_a_final_estimate_says_so_below_its_title():
+    first, final = (dictionary("town", "Europe/Paris", ORDINARY, upto=upto) for upto in (None, "2007-09-24"))
+    said = "Final estimate, with weeks up to 2007-09-24\n\n"
+    assert final.startswith(f"# Data dictionary: town, week of 2007-09-10\n\n{said}| column |")
+    assert final.replace(said, "") == first
 
 
 def test_revisions_stand_side_by_side(tmp_path):

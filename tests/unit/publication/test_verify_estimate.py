@@ -63,6 +63,12 @@ def test_an_estimate_whose_draws_are_paid_for_is_verified(release):
     assert any(text.startswith("all draws of the estimate, of 3 weeks, cost epsilon 0.5") for text in texts)
 
 
+def test_an_estimate_of_one_week_is_of_one_week(release):
+    release.statement["estimate"]["weeks"] = []
+    texts = [text for _, text in asked(rekey(release).seal()).findings]
+    assert any(text.startswith("all draws of the estimate, of 1 week, cost epsilon 0.") for text in texts)
+
+
 def week_of(release: Release, number: int = 0) -> dict[str, Any]:
     return release.statement["estimate"]["weeks"][number]
 

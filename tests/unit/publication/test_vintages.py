@@ -17,6 +17,16 @@ def test_changes_are_told_in_visits_and_in_standard_errors():
     assert changed.words.endswith("25.0% of them left their 95 % interval. Standard errors are now 25% smaller.")
 
 
+def test_errors_that_grew_are_told_with_the_reason():
+    changed = Changed.between(counted([10, 20], 2.0), counted([10, 20], 4.42))
+    assert changed.words.endswith("now 121% larger: the later weeks showed that weeks vary more than was known.")
+
+
+def test_errors_that_stayed_are_neither_smaller_nor_larger():
+    changed = Changed.between(counted([10, 20], 2.0), counted([10, 20], 2.001))
+    assert changed.words.endswith("Standard errors are about as large as they were.")
+
+
 def test_an_empty_city_changes_by_nothing():
     changed = Changed.between(counted([0, 0], 0.0), counted([0, 0], 0.0))
     assert (changed.visits, changed.share, changed.errors, changed.beyond) == (0, 0.0, 0.0, 0.0)
