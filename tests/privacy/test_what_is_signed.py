@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import test_second_draw as red_team
-from runs import only
+from runs import WEEK, only
 from test_second_draw import COUNTED, DOORS, LATER, PUBLISHED, Attack, publications
 
 released, attack = red_team.released, red_team.attack
@@ -47,3 +47,18 @@ def test_a_manifest_that_the_ledger_does_not_know_vouches_for_no_warnings(made):
     (made.release / f"manifest_{LATER}.json").unlink()
     assert made.again(only(*PAGES), LATER) == []
     assert stated(made.release, LATER)["warnings"] == said["warnings"]
+
+
+FORGED = {
+    "left_out": [{"week": "2007-09-03", "revision": 1, "reason": "the ministry asked for it"}],
+    "alone": "somebody wanted it",
+    "vintage": "final",
+}
+
+
+@pytest.mark.parametrize("part", FORGED)
+def test_what_a_forged_statement_says_of_the_estimate_is_not_published_again(attack, part):
+    estimate = stated(attack.release, WEEK)["estimate"]
+    restate(attack.release, WEEK, estimate={**estimate, part: FORGED[part]})
+    assert attack.again(again="yes") == []
+    assert stated(attack.release, WEEK)["estimate"] == estimate
