@@ -26,7 +26,7 @@ from density_assets.privacy.estimates import Estimated, estimated_as_stated, est
 from density_assets.privacy.noise import Noise, OpenDpNoise
 from density_assets.privacy.release import Release
 from density_assets.publication.files import Naming
-from density_assets.publication.keeping import PublishedStays
+from density_assets.publication.keeping import PublishedStays, published_statement
 from density_assets.publication.manifest import fingerprint
 from density_assets.publication.software import software
 from density_assets.publication.verification import read_statement
@@ -214,19 +214,22 @@ class City:
     def estimated(self, week: date) -> Estimated | None:
         """What the estimate of a drawn week is made of; none if it is estimated alone, as all weeks once were.
 
-        A published week keeps what its statement says; the ledger knows whether it was another.
+        A published week keeps what its statement says, if that is the one that was signed; what it is made of follows
+        from the ledger alone otherwise. The ledger knows whether that was another.
         """
         release, accounts = self.release(week), self.ledger.accounts()
         if learning_scheme(release.scheme, release.version) is None:
             return None
         published = accounts.publications(release.which)
-        statement = self.files(week).file("privacy_statement", "json")
-        said = read_statement(statement) if published else {}
+        if published and "estimate" not in published[-1].body:  # by an estimator that knew its own week only
+            return None
+        said = published_statement(self.files(week), published)
         estimated = estimated_as_stated(said) if said else estimated_with_earlier_weeks(accounts, release)
-        if published and published[-1].body.get("estimate") != (estimated.key(release) if estimated else None):
+        if published and published[-1].body["estimate"] != (estimated.key(release) if estimated else None):
             raise PublishedStays(
-                f"the week of {week} must keep the estimate it is published with, but {statement.name} is lost or "
-                "names another: restore it from a backup of the release folder, or from a copy that was handed out"
+                f"the week of {week} must keep the estimate it is published with, but the statement that names it is "
+                "lost or changed, and from the ledger another follows today: restore statement and manifest of the "
+                "week from a backup of the release folder, or from a copy that was handed out"
             )
         return estimated
 

@@ -137,7 +137,7 @@ def stated(
     said = statement(facts)
     # Warnings compare with the population that settings state, and grow with versions: those of a published week are
     # what was stated then.
-    published = published_statement(step.files)
+    published = published_statement(step.files, accounts.publications(step.release.which, step.upto))
     return {**said, "warnings": published["warnings"]} if "warnings" in published else said
 
 

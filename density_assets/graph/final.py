@@ -91,7 +91,7 @@ def final_series(step: Step, accounts: Accounts, final: Estimated) -> Made:
 def _sign_final(city: City, step: Step, act: Act | None) -> None:
     """Sign the list of a final estimate, and note it in the ledger beside the week's own."""
     final = final_of(city, step.week)
-    noted = Noted(final.charges, {"estimate": final.key(step.release)})
+    noted = Noted(final.charges, {"estimate": final.key(step.release)}, _measurements(final))
     sign(city, _finally(step, final), act, noted, _refuse_what_does_not_follow)
 
 

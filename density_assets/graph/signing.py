@@ -9,7 +9,7 @@ draws and the ledger (`following.py`): a key that signs whatever lies on a disk 
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -19,15 +19,18 @@ import dagster as dg
 import polars as pl
 
 from density_assets.city import City
+from density_assets.errors import BadInput
 from density_assets.graph.assets import asset
 from density_assets.graph.columns import SETTINGS, Columns, column
 from density_assets.graph.contents import names_of_counts
 from density_assets.graph.estimating import of_sums
 from density_assets.graph.following import refuse_what_does_not_follow
+from density_assets.graph.held import held_still
 from density_assets.graph.past import learns, state_digest
 from density_assets.graph.step import Made, Step
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.acts import Act, needed
+from density_assets.privacy.release import Release
 from density_assets.privacy.zones import Zone
 from density_assets.publication.files import draw_file
 from density_assets.publication.keeping import PublishedStays, published_otherwise
@@ -39,6 +42,7 @@ from density_assets.publication.manifest import (
     release_manifest,
 )
 from density_assets.publication.verification import listed_digests
+from resources.measurements import read_draw, refuse_unknown
 from resources.signing import public_pem
 from resources.tables.files import write_durably
 
@@ -53,22 +57,27 @@ def covering(*origins: str) -> Columns:
 
 @dataclass(frozen=True)
 class Noted:
-    """What the ledger notes of a publication besides its manifest: the charges behind it, and what its estimate is."""
+    """What the ledger notes of a publication besides its manifest: the charges behind it, and what its estimate is.
+
+    draws: keys of the measurements it is made of, whose draws are published with it.
+    """
 
     charges: frozenset[str]
     about: Mapping[str, str]
+    draws: Sequence[str]
 
 
 def _sign_week(city: City, step: Step, act: Act | None) -> None:
     """Sign the list of a week."""
-    charges = frozenset(city.measurements.stored(step.release, door).charge for door in step.release.doors)
-    sign(city, step, act, Noted(charges, _estimate(city, step)), refuse_what_does_not_follow)
+    release = step.release
+    charges = frozenset(city.measurements.stored(release, door).charge for door in release.doors)
+    sign(city, step, act, Noted(charges, _estimate(city, step), _draws(release)), refuse_what_does_not_follow)
 
 
 def sign(city: City, step: Step, act: Act | None, noted: Noted, refuse: Callable[[City, Step], None]) -> None:
     """Sign the list of what the step publishes, one run at a time.
 
-    refuse: raises if what is listed does not follow from draws and ledger.
+    refuse: raises if what is listed does not follow from draws and ledger; gets the step on files that are held still.
     """
     manifest = step.files.file("manifest", "json")
     aside = aside_of(manifest)
@@ -94,17 +103,20 @@ def _sign_list(
     else:
         if signed and not step.again:
             raise PublishedStays(published_otherwise(step.files, _first_other(manifest, said)))
-        refuse(city, step)
+        seal = Seal.at(accounts, accounts.end_of(noted.charges, **release.which))
+        with held_still(city, step) as held:
+            refuse(city, held)
+            _refuse_other_list(held, content, noted.draws, accounts, seal)
         asked = needed(act, "publishing a release")
-        signature = city.signer(said["key"]["public"]).sign(content)
+        signature = city.signer(seal.key).sign(content)
         city.ledger.publish(
             {
                 **release.which,
                 **({"upto": step.upto} if step.upto else {}),
                 "charges": sorted(noted.charges),
-                "row": said["ledger"]["row"],
+                "row": seal.row,
                 "manifest": digest,
-                "key": said["key"]["fingerprint"],
+                "key": seal.fingerprint,
                 "signature": signature.hex(),
                 **noted.about,
                 **({"replaces": signed[-1].body["manifest"]} if signed else {}),
@@ -114,6 +126,24 @@ def _sign_list(
     # Noted first, as draws are: a run that is killed here finds the signature in the ledger and writes that.
     write_durably(manifest, content)
     write_durably(manifest.with_suffix(".sig"), signature)
+
+
+def _refuse_other_list(held: Step, content: bytes, draws: Sequence[str], accounts: Accounts, seal: Seal) -> None:
+    """Raise if a list is not that of the files as they were just compared: it too lay where people can write.
+
+    held: the step on files that nobody else can change. draws: keys of those that are listed.
+    """
+    for key in draws:
+        file = held.folder / draw_file(key)
+        refuse_unknown(file, key, *read_draw(file), accounts)
+    _write_tools(held.folder, seal)
+    if content != _list(held, draws, seal):
+        name = held.files.file("manifest", "json").name
+        again = f"final {held.week}" if held.upto else f"rebuild --from {held.week}"
+        raise BadInput(
+            f"what is signed must follow from what was drawn, but the list {name} is not that of the files that do: it "
+            f"or a file was changed after it was made. Nothing was signed; make them again: `density {again}`"
+        )
 
 
 def _estimate(city: City, step: Step) -> dict[str, str]:
@@ -164,17 +194,26 @@ def signed_release(step: Step, accounts: Accounts, paid_by: frozenset[str]) -> M
     The fingerprint must come from elsewhere than the release: whoever forges the one can forge the other.
     """
     release, seal = step.release, Seal.at(accounts, accounts.end_of(paid_by))
-    return listed(step, (release.key(door) for door in release.doors), seal)
+    return listed(step, _draws(release), seal)
 
 
-def listed(step: Step, draws: Iterable[str], seal: Seal) -> Made:
+def _draws(release: Release) -> list[str]:
+    """Keys of the measurements of a week."""
+    return [release.key(door) for door in release.doors]
+
+
+def listed(step: Step, draws: Sequence[str], seal: Seal) -> Made:
     """Write the list of everything that the step publishes, to be signed.
 
     draws: keys of the measurements it is made of, whose draws are published too.
     """
     _write_tools(step.folder, seal)
-    manifest = release_manifest(step.files, step.release.which, names_of_counts(step), map(draw_file, draws), seal)
-    return _covered(aside_of(step.files.file("manifest", "json")), manifest, seal)
+    return _covered(aside_of(step.files.file("manifest", "json")), _list(step, draws, seal), seal)
+
+
+def _list(step: Step, draws: Sequence[str], seal: Seal) -> bytes:
+    """The list of everything that the step publishes."""
+    return release_manifest(step.files, step.release.which, names_of_counts(step), map(draw_file, draws), seal)
 
 
 @asset(

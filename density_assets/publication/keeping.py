@@ -5,14 +5,21 @@ refusal tells nobody anything; it can be asked for before anything runs.
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from density_assets.errors import BadInput
+from density_assets.privacy.accounts import Entry
 from density_assets.privacy.release import Release
-from density_assets.publication.files import Naming, digests
-from density_assets.publication.verification import listed_digests, read_statement, stated_measurements
+from density_assets.publication.files import Naming
+from density_assets.publication.verification import (
+    content_of,
+    digests_in,
+    listed_digests,
+    stated_measurements,
+    statement_in,
+)
 
 
 class PublishedStays(BadInput):
@@ -52,12 +59,17 @@ def refuse_other_files(files: Naming, contents: Mapping[Path, bytes]) -> None:
             raise PublishedStays(published_otherwise(files, file.name))
 
 
-def published_statement(files: Naming) -> dict[str, Any]:
-    """The statement of a published week, if it is the one that its manifest lists; else nothing."""
-    file = files.file("privacy_statement", "json")
-    listed = listed_digests(files.file("manifest", "json")).get(file.name)
-    signed = listed is not None and file.is_file() and digests([file])[file.name] == listed
-    return read_statement(file) if signed else {}
+def published_statement(files: Naming, publications: Sequence[Entry]) -> dict[str, Any]:
+    """The statement that a week was last published with; nothing if it is not there, or is another by now.
+
+    publications: what the ledger notes of them, oldest first. Whoever can write a statement can write a manifest that
+    lists it, so only the one that the ledger knows is believed. Each file is read once: what is checked is used.
+    """
+    manifest, statement = (files.file(stem, "json") for stem in ("manifest", "privacy_statement"))
+    listed, said = content_of(manifest), content_of(statement)
+    known = bool(publications) and publications[-1].body["manifest"] == hashlib.sha256(listed).hexdigest()
+    signed = known and digests_in(listed).get(statement.name) == hashlib.sha256(said).hexdigest()
+    return statement_in(said) if signed else {}
 
 
 def published_otherwise(files: Naming, name: str) -> str:

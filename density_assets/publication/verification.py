@@ -31,8 +31,13 @@ def outcome(
 
 def read_statement(statement: Path) -> dict[str, Any]:
     """A statement as data; empty if there is none that can be read."""
+    return statement_in(content_of(statement))
+
+
+def statement_in(content: bytes) -> dict[str, Any]:
+    """The statement that a file holds, as data; empty if it cannot be read."""
     try:
-        said = verify.read_json(verify.read_file(statement))
+        said = verify.read_json(content)
     except verify.Damaged:
         return {}
     return said if isinstance(said, dict) else {}
@@ -40,11 +45,24 @@ def read_statement(statement: Path) -> dict[str, Any]:
 
 def listed_digests(manifest: Path) -> dict[str, str]:
     """Digests of the files that a manifest lists, by name; none if there is no manifest that can be read."""
+    return digests_in(content_of(manifest))
+
+
+def digests_in(content: bytes) -> dict[str, str]:
+    """Digests of the files that the content of a manifest lists, by name; none if it cannot be read."""
     try:
-        said = verify.shaped(verify.read_json(verify.read_file(manifest)), "it", files="a record")
+        said = verify.shaped(verify.read_json(content), "it", files="a record")
         return {name: verify.shaped(of, name, sha256="text")["sha256"] for name, of in said["files"].items()}
     except verify.Damaged:
         return {}
+
+
+def content_of(file: Path) -> bytes:
+    """What a small file holds; nothing if it cannot be read."""
+    try:
+        return verify.read_file(file)
+    except verify.Damaged:
+        return b""
 
 
 def stated_charges(statement: Path) -> list[dict[str, Any]]:

@@ -1,0 +1,135 @@
+"""What the key signs, with somebody at work in the release folder: nothing but what follows from draws and ledger."""
+
+import hashlib
+import json
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import test_second_draw as red_team
+from runs import WEEK, only
+from test_second_draw import COUNTED, DOORS, LATER, PUBLISHED, Attack, constant_counts, publications, restated
+
+from density_assets.graph import signing
+
+released, attack = red_team.released, red_team.attack
+PAGES = ("privacy_statement", "density_report", "signed_release")
+
+
+@pytest.fixture
+def made(attack) -> Attack:
+    """A home with a second week that is made and not yet signed."""
+    attack.write_week(LATER)
+    assert attack.again(only(*COUNTED, *DOORS, "usual_week", *PUBLISHED), LATER) == []
+    return attack
+
+
+def restate(folder: Path, week: str, **changes: object) -> dict:
+    """Write other words into a statement; returns what it said before."""
+    file = folder / f"privacy_statement_{week}.json"
+    said = json.loads(file.read_text())
+    file.write_text(json.dumps({**said, **changes}, indent=2))
+    return said
+
+
+def stated(folder: Path, week: str) -> dict:
+    return json.loads((folder / f"privacy_statement_{week}.json").read_text())
+
+
+# --- the list ---------------------------------------------------------------------------------------------------------
+
+
+def forged_list(content: bytes, folder: Path) -> bytes:
+    """A list with the digests of other counts and of a statement that names these."""
+    counts, statement = folder / f"density_{LATER}.csv", folder / f"privacy_statement_{LATER}.json"
+    kept = {file: file.read_bytes() for file in (counts, statement)}
+    constant_counts(folder, LATER)
+    restated(folder, LATER)
+    said = json.loads(content)
+    for file, honest in kept.items():
+        other = file.read_bytes()
+        said["files"][file.name] = {"sha256": hashlib.sha256(other).hexdigest(), "bytes": len(other)}
+        file.write_bytes(honest)
+    return (json.dumps(said, indent=2) + "\n").encode()
+
+
+@pytest.fixture
+def forging_the_list(made, monkeypatch) -> None:
+    """Another process puts a list of its own in the place of the one that lies there to be signed."""
+    write = signing.write_durably
+
+    def writing(file: Path, content: bytes) -> None:
+        write(file, forged_list(content, made.release) if file.suffix == ".unsigned" else content)
+
+    monkeypatch.setattr(signing, "write_durably", writing)
+
+
+@pytest.mark.usefixtures("forging_the_list")
+def test_a_forged_list_is_not_signed(made):
+    (message,) = made.again(only("signed_release"), LATER)
+    assert f"the list manifest_{LATER}.json is not that of the files that do" in message
+    assert len(publications(made)) == 1
+    assert not list(made.release.glob(f"manifest_{LATER}.*"))
+
+
+@pytest.mark.usefixtures("forging_the_list")
+def test_nor_is_it_if_the_files_are_swapped_once_they_were_compared(made, monkeypatch):
+    refuse = signing.refuse_what_does_not_follow
+
+    def swapped(city, step) -> None:
+        refuse(city, step)
+        constant_counts(made.release, LATER)
+        restated(made.release, LATER)
+
+    monkeypatch.setattr(signing, "refuse_what_does_not_follow", swapped)
+    assert "is not that of the files that do" in " ".join(made.again(only("signed_release"), LATER))
+    assert len(publications(made)) == 1
+
+
+def test_files_that_are_swapped_before_they_are_compared_are_not_signed(made, monkeypatch):
+    """Nor does it help to put the honest ones back meanwhile: those that are compared are those that are listed."""
+    hold, honest = signing.held_still, {file: file.read_bytes() for file in made.release.glob(f"*_{LATER}.*")}
+    constant_counts(made.release, LATER)
+    restated(made.release, LATER)
+
+    @contextmanager
+    def holding(city, step):
+        with hold(city, step) as held:
+            for file, content in honest.items():
+                file.write_bytes(content)
+            yield held
+
+    monkeypatch.setattr(signing, "held_still", holding)
+    assert "must follow from what was drawn" in " ".join(made.again(only("signed_release"), LATER))
+    assert len(publications(made)) == 1
+
+
+# --- words of a statement ---------------------------------------------------------------------------------------------
+
+
+def test_a_manifest_that_the_ledger_does_not_know_vouches_for_no_warnings(made):
+    """Other warnings, and a manifest that lists them, before the week is signed."""
+    said = restate(made.release, LATER, warnings=["All is well: these counts are exact."])
+    name = f"privacy_statement_{LATER}.json"
+    digest = hashlib.sha256((made.release / name).read_bytes()).hexdigest()
+    (made.release / f"manifest_{LATER}.json").write_text(json.dumps({"files": {name: {"sha256": digest}}}))
+    assert "its files must stay as they were signed" in " ".join(made.again(only(*PAGES), LATER))
+    assert len(publications(made)) == 1
+    (made.release / f"manifest_{LATER}.json").unlink()
+    assert made.again(only(*PAGES), LATER) == []
+    assert stated(made.release, LATER)["warnings"] == said["warnings"]
+
+
+FORGED = {
+    "left_out": [{"week": "2007-09-03", "revision": 1, "reason": "the ministry asked for it"}],
+    "alone": "somebody wanted it",
+    "vintage": "final",
+}
+
+
+@pytest.mark.parametrize("part", FORGED)
+def test_what_a_forged_statement_says_of_the_estimate_is_not_published_again(attack, part):
+    estimate = stated(attack.release, WEEK)["estimate"]
+    restate(attack.release, WEEK, estimate={**estimate, part: FORGED[part]})
+    assert attack.again(again="yes") == []
+    assert stated(attack.release, WEEK)["estimate"] == estimate
