@@ -40,7 +40,7 @@ from density_assets.publication.statement import Facts, as_markdown, statement
 from density_assets.publication.sum_errors import summary_from
 from density_assets.publication.verification import read_statement
 from density_assets.publication.vintages import PROVISIONAL_ESTIMATE, named_final
-from density_assets.quality.worth import Worth, worth
+from density_assets.quality.worth import Worth, worth_of
 from resources.tables.files import parquet_bytes, write_durably
 
 
@@ -57,12 +57,12 @@ def count_files(step: Step, density: pl.DataFrame, cells: pl.DataFrame) -> dict[
     counts, sums = density["count"].to_numpy().reshape(-1, HOURS), known_sums(step)
     city = step.settings.city
     told_in = None if sums is None else step.files.file(*ERRORS_OF_SUMS).name
-    of_counts = _worth(density) if _says_worth(step, sums) else None
+    worth = _worth(density) if _says_worth(step, sums) else None
     contents = (
         parquet_bytes(density),
         density.write_csv().encode(),
         geojson(cells_from(cells), counts).encode(),
-        dictionary(city.name, city.timezone, step.clock, told_in, of_counts, step.upto).encode(),
+        dictionary(city.name, city.timezone, step.clock, told_in, worth, step.upto).encode(),
         *(() if sums is None else (parquet_bytes(sums),)),
     )
     return dict(zip(names_of_counts(step), contents, strict=True))
@@ -75,7 +75,7 @@ def _says_worth(step: Step, sums: pl.DataFrame | None) -> bool:
 
 def _worth(density: pl.DataFrame) -> Worth:
     """What the counts say more than a flat or an empty map does."""
-    return worth(*(density[name].to_numpy().reshape(-1, HOURS) for name in ("count", "standard_error")))
+    return worth_of(*(density[name].to_numpy().reshape(-1, HOURS) for name in ("count", "standard_error")))
 
 
 def names_of_counts(step: Step) -> list[Path]:
@@ -170,6 +170,7 @@ def page_file(
     if sums is not None:
         happens = ~np.isin(np.arange(HOURS), step.clock.missing)
         areas = areas_by_day(summary_from(sums, cells["cell_id"]), counts, errors, city.centroids, happens)
+    worth = _worth(density) if _says_worth(step, sums) else None
     page = report_html(
         ReportData(
             city=step.settings.city.name,
@@ -181,11 +182,12 @@ def page_file(
             standard_errors=errors,
             statement=files.file("privacy_statement", "md").read_text(encoding="utf-8"),
             downloads=downloads,
-            notes=[*notes, clock_note(step.clock), *([_worth(density).note] if _says_worth(step, sums) else [])],
+            notes=[*notes, clock_note(step.clock), *([str(worth)] if worth and not worth.too_small else [])],
             manifest=files.file("manifest", "json").name,
             fingerprint=seal.fingerprint,
             vintage=_vintage(step),
             areas=areas,
+            warning=" ".join(worth.warnings) if worth else "",
         )
     )
     return {files.file("report", "html"): page.encode()}

@@ -54,7 +54,7 @@ class Worth:
         ]
 
 
-def worth(counts: NDArray[np.int64], errors: NDArray[np.float64]) -> Worth:
+def worth_of(counts: NDArray[np.int64], errors: NDArray[np.float64]) -> Worth:
     """Of released counts and their standard errors, both of shape (cells, hours).
 
     Where there is no count at all, a release says what an empty map does.

@@ -34,7 +34,8 @@ class ReportData:
     downloads: label and the name of a file beside the page.
     manifest, fingerprint: the signed list that covers this page, and of which key.
     vintage: which estimate of the week it is; nothing of a week estimated alone, of which there is one.
-    areas: sums of parts of the city with their intervals, where errors of sums are known.
+    areas: sums of parts of the city with their intervals, where errors of sums are known; the city itself first.
+    warning: what a reader must know before anything else; nothing if there is no such thing.
     """
 
     city: str
@@ -51,6 +52,7 @@ class ReportData:
     fingerprint: str
     vintage: str = ""
     areas: Sequence[Area] = ()
+    warning: str = ""
 
     def __post_init__(self) -> None:
         """Refuse what would draw a wrong page without a word."""
@@ -136,8 +138,15 @@ def _facts(data: ReportData) -> dict[str, str]:
     return {
         "cells": f"{len(data.cell_ids):,}",
         "km²": f"{square_km:,.0f}" if square_km >= 10 else f"{square_km:.2g}",
-        "visits counted": f"{data.counts.sum():,}",
+        **_visits(data),
     }
+
+
+def _visits(data: ReportData) -> dict[str, str]:
+    if not data.areas:
+        return {"visits counted": f"{data.counts.sum():,}"}
+    week = data.areas[0].sums[-1]
+    return {"visits in the week, with noise": f"{week.visits:,} ± {week.margin:,}"}
 
 
 def _titled(statement: str) -> str:

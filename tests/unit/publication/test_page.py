@@ -181,6 +181,17 @@ def test_a_city_of_989_cells_fits_in_three_megabytes():
     assert len(report_html(made).encode()) < 3_000_000
 
 
+def test_a_warning_stands_before_everything_else_and_only_where_there_is_one(data):
+    page = report_html(replace(data, warning="This city is too small <for> its promise."))
+    assert page.index("too small &lt;for&gt; its promise") < page.index("<main>")
+    assert 'class="warning"' not in report_html(data)
+
+
+def test_visits_of_the_week_have_an_interval_where_it_is_known(data):
+    whole = Area("whole city", 2, (*(Interval(10, 2),) * 7, Interval(70, 1_400)))
+    assert "70 ± 1,400" in report_html(replace(data, areas=[whole]))
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
