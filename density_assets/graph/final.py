@@ -8,6 +8,7 @@ and after the last week it uses.
 
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import dagster as dg
@@ -30,7 +31,7 @@ from density_assets.graph.contents import (
 )
 from density_assets.graph.following import OPEN, other_estimate, other_files
 from density_assets.graph.past import DRAWN, PAST, folded, learns, measured_in, refuse_unknown_draws, state_after
-from density_assets.graph.signing import Noted, covering, listed, sign
+from density_assets.graph.signing import Noted, aside_of, covering, listed, sign
 from density_assets.graph.step import Made, Step
 from density_assets.graph.vintages import final_of
 from density_assets.graph.zones import FINAL
@@ -91,8 +92,29 @@ def final_series(step: Step, accounts: Accounts, final: Estimated) -> Made:
 def _sign_final(city: City, step: Step, act: Act | None) -> None:
     """Sign the list of a final estimate, and note it in the ledger beside the week's own."""
     final = final_of(city, step.week)
+    _refuse_outdated(city, step, final)
     noted = Noted(final.charges, {"estimate": final.key(step.release)}, _measurements(final))
     sign(city, _finally(step, final), act, noted, _refuse_what_does_not_follow)
+
+
+def _refuse_outdated(city: City, step: Step, final: Estimated) -> None:
+    """Raise if a week was drawn since the files were made, and take them away: nobody signs them any more.
+
+    Those of a final estimate that is published already stay, whoever asked for it once more.
+    """
+    made_upto = str(date.fromisoformat(step.read("final_series")["upto"][0]))  # names files, so it must be a day
+    if made_upto == final.later[-1].week:
+        return
+    manifest = replace(step, upto=made_upto).files.file("manifest", "json")
+    published = city.ledger.accounts().publications(step.release.which, made_upto)
+    orphans = [aside_of(manifest)] if published else step.folder.glob(f"*{manifest.stem.removeprefix('manifest')}.*")
+    for orphan in orphans:
+        orphan.unlink(missing_ok=True)
+    raise BadInput(
+        f"a final estimate of the week of {step.week} must use every week that is drawn, but a week was drawn "
+        f"meanwhile: it was made with weeks up to {made_upto}, by now there are some up to {final.later[-1].week}. "
+        f"Nothing was signed; ask again: `density final {step.week}`"
+    )
 
 
 @asset(

@@ -10,7 +10,9 @@ import test_second_draw as red_team
 from runs import WEEK, only
 from test_second_draw import COUNTED, DOORS, LATER, PUBLISHED, Attack, constant_counts, publications, restated
 
-from density_assets.graph import signing
+from density_assets.graph import final, signing
+from density_assets.graph.jobs import FINAL_ESTIMATE
+from density_assets.publication.verify import verify
 
 released, attack = red_team.released, red_team.attack
 PAGES = ("privacy_statement", "density_report", "signed_release")
@@ -133,3 +135,26 @@ def test_what_a_forged_statement_says_of_the_estimate_is_not_published_again(att
     restate(attack.release, WEEK, estimate={**estimate, part: FORGED[part]})
     assert attack.again(again="yes") == []
     assert stated(attack.release, WEEK)["estimate"] == estimate
+
+
+# --- a week that is drawn meanwhile -----------------------------------------------------------------------------------
+
+
+def test_a_final_estimate_that_another_week_overtakes_is_asked_for_again_in_words(made, monkeypatch):
+    assert made.again(only("signed_release"), LATER) == []
+    newest, listing = "2007-09-24", final.listed
+
+    def overtaken(*arguments):
+        listed = listing(*arguments)
+        made.write_week(newest)
+        assert made.again(only(*COUNTED, *DOORS), newest) == []
+        return listed
+
+    monkeypatch.setattr(final, "listed", overtaken)
+    (message,) = made.again(only("final_series", "final_release"), job=FINAL_ESTIMATE)
+    assert f"a week was drawn meanwhile: it was made with weeks up to {LATER}" in message
+    assert not list(made.release.glob(f"*final_{WEEK}_to_*"))
+    assert len(publications(made)) == 2
+    monkeypatch.undo()
+    assert made.again(only("final_series", "final_release"), job=FINAL_ESTIMATE) == []
+    assert verify(made.release / f"manifest_final_{WEEK}_to_{newest}.json").status == 3
