@@ -29,7 +29,7 @@ from density_assets.graph.past import learns
 from density_assets.graph.terminal import Ended, execute, is_week
 from density_assets.graph.vintages import final_of
 from density_assets.privacy.acts import Act, act_under
-from density_assets.publication.files import AUDIT_PAGE, COUNT_FILES
+from density_assets.publication.files import AUDIT_PAGE, COUNT_FILES, ERRORS_OF_SUMS
 from density_assets.publication.manifest import REGISTER_FILE, VERIFIER
 from density_assets.publication.manifest import WEEKLY as WEEKLY_FILES
 from resources.alerts import WORDED
@@ -74,8 +74,8 @@ def final_estimate(city: City, asked: str, act: Act | None) -> int:
     files = replace(city.files(week), upto=final.later[-1].week)
     used = f"weeks before it: {len(final.earlier)}, after it: {len(final.later)}"
     print(f"\nthe final estimate of the week of {week} ({used}), beside what it was first published with:")
-    names = (*COUNT_FILES, *WEEKLY_FILES, ("manifest", "json"), ("manifest", "sig"))
-    print("\n".join(f"  {files.file(*name)}" for name in names))
+    names = (*COUNT_FILES, ERRORS_OF_SUMS, *WEEKLY_FILES, ("manifest", "json"), ("manifest", "sig"))
+    print("\n".join(f"  {file}" for name in names if (file := files.file(*name)).exists()))
     return 0
 
 

@@ -186,12 +186,9 @@ def of_sums(city: City) -> tuple[str, ...]:
 
 
 def known_sums(step: Step) -> pl.DataFrame | None:
-    """The errors of sums of a week; none where its estimate does not tell them, nor of a final one."""
-    if (
-        step.upto is not None
-        or learning_scheme(step.release.scheme, step.release.version) is None
-        or not step.read.made("errors_of_sums")
-    ):
+    """The errors of sums of a week, or of the final estimate of it; none where the estimate does not tell them."""
+    name = "errors_of_sums" if step.upto is None else "final_errors_of_sums"
+    if learning_scheme(step.release.scheme, step.release.version) is None or not step.read.made(name):
         return None
-    table = step.read("errors_of_sums")
+    table = step.read(name).select(*SCHEMA)
     return None if table.is_empty() else table

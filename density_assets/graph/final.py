@@ -17,6 +17,7 @@ import polars as pl
 from density_assets import series
 from density_assets.city import City
 from density_assets.errors import BadInput
+from density_assets.estimation.weeks.estimate import WeekEstimate
 from density_assets.geography.tables import GEOGRAPHY, places_from
 from density_assets.graph.assets import asset
 from density_assets.graph.columns import SETTINGS, column
@@ -29,6 +30,7 @@ from density_assets.graph.contents import (
     stated,
     statement_files,
 )
+from density_assets.graph.estimating import ORIGINS_OF_SUMS
 from density_assets.graph.following import OPEN, other_estimate, other_files
 from density_assets.graph.past import DRAWN, PAST, folded, learns, measured_in, refuse_unknown_draws, state_after
 from density_assets.graph.signing import Noted, aside_of, covering, listed, sign
@@ -40,8 +42,9 @@ from density_assets.privacy.acts import Act
 from density_assets.privacy.estimates import Estimated
 from density_assets.privacy.zones import Zone
 from density_assets.publication.manifest import Seal
+from density_assets.publication.sum_errors import MEANING, SCHEMA, errors_table, tables_alike
 from density_assets.publication.vintages import Changed
-from density_assets.schemes.learning import estimate_between
+from density_assets.schemes.learning import in_cells, sums_in_cells, week_between
 from density_assets.schemes.scheme import SERIES, TOTALS
 
 DOORS = (TOTALS, SERIES)
@@ -70,23 +73,71 @@ def final_series(step: Step, accounts: Accounts, final: Estimated) -> Made:
     Of every other week the newest revision enters that is drawn by now; weeks drawn under other settings are left out,
     and the statement names them.
     """
-    refuse_unknown_draws(step, (*final.used, final.own), accounts)
     for week in final.left_out:
         step.say(f"the week of {week.week} is left out: {week.reason}")
-    places = places_from(step.read, "towers")
+    facts = {"weeks before": len(final.earlier), "weeks after": len(final.later)}
+    return Made(_cells_of(step, final, _between(step, accounts, final)), facts=facts)
+
+
+@asset(
+    Zone.RELEASE,
+    {
+        **{name: column(meaning, *ORIGINS_OF_SUMS[name]) for name, meaning in MEANING.items()},
+        "upto": column("the last week that the estimate uses", *DRAWN),
+    },
+    deps=lambda city: (*DOORS, *GEOGRAPHY[city.scheme.places]),
+    group=FINAL,
+    looks_back=PAST,
+    looks_ahead=DOORS,
+    given=("accounts", "final"),
+    where=learns,
+)
+def final_errors_of_sums(step: Step, accounts: Accounts, final: Estimated) -> Made:
+    """How errors of cells and hours of the final estimate go together, as `errors_of_sums` says it of the first.
+
+    The estimate is made once more for it, beside `final_series`. Empty where it tells no finite numbers.
+    """
+    table = _sums_of(step, final, _between(step, accounts, final))
+    if table.is_empty():
+        step.warn(f"errors of sums of the final estimate of {step.week} are not published: they are no finite numbers")
+    return Made(table)
+
+
+def _between(step: Step, accounts: Accounts, final: Estimated) -> WeekEstimate:
+    """The estimate of the week between all others, from draws that the ledger knows."""
+    refuse_unknown_draws(step, (*final.used, final.own), accounts)
     before = state_after(step, final.earlier, accounts)
     after = folded(step, final.later[::-1], accounts)
-    to_cells, measured = places.to_cells("towers"), measured_in(step, final.own, accounts)
-    estimate = estimate_between(before, after, measured, to_cells, places.tower_xy)
+    measured, places = measured_in(step, final.own, accounts), places_from(step.read, "towers")
+    estimate = week_between(before, after, measured, places.tower_xy)
     if estimate is None:
-        raise BadInput(
-            f"a final estimate must be of finite numbers, but that of the week of {step.week} with weeks up to "
-            f"{final.later[-1].week} is not: the week keeps the estimate it was published with"
-        )
-    ids = step.read("cells").select("cell_id")
-    table = series.table(ids, visits=to_cells @ estimate.series, standard_error=estimate.cell_error)
-    facts = {"weeks before": len(final.earlier), "weeks after": len(final.later)}
-    return Made(table.with_columns(upto=pl.lit(final.later[-1].week)), facts=facts)
+        raise _not_finite(step, final)
+    return estimate
+
+
+def _cells_of(step: Step, final: Estimated, estimate: WeekEstimate) -> pl.DataFrame:
+    """Visits and standard errors of cells, as `final_series` keeps them."""
+    to_cells, ids = places_from(step.read, "towers").to_cells("towers"), step.read("cells").select("cell_id")
+    known = in_cells(estimate, to_cells)
+    if known is None:
+        raise _not_finite(step, final)
+    table = series.table(ids, visits=to_cells @ known.series, standard_error=known.cell_error)
+    return table.with_columns(upto=pl.lit(final.later[-1].week))
+
+
+def _sums_of(step: Step, final: Estimated, estimate: WeekEstimate) -> pl.DataFrame:
+    """Errors of sums of cells, as `final_errors_of_sums` keeps them."""
+    summary = sums_in_cells(estimate, places_from(step.read, "towers").to_cells("towers"))
+    none = pl.DataFrame(schema=SCHEMA)
+    table = none if summary is None else errors_table(summary, step.read("cells")["cell_id"])
+    return table.with_columns(upto=pl.lit(final.later[-1].week))
+
+
+def _not_finite(step: Step, final: Estimated) -> BadInput:
+    return BadInput(
+        f"a final estimate must be of finite numbers, but that of the week of {step.week} with weeks up to "
+        f"{final.later[-1].week} is not: the week keeps the estimate it was published with"
+    )
 
 
 def _sign_final(city: City, step: Step, act: Act | None) -> None:
@@ -119,7 +170,10 @@ def _refuse_outdated(city: City, step: Step, final: Estimated) -> None:
 
 @asset(
     Zone.RELEASE,
-    covering("final_series.visits", "final_series.standard_error", "density.count", "cells.geometry"),
+    covering(
+        *("final_series.visits", "final_series.standard_error", "final_errors_of_sums.value"),
+        *("density.count", "cells.geometry"),
+    ),
     deps=(*DOORS, "signed_release"),
     kinds=("csv", "parquet", "html", "json"),
     group=FINAL,
@@ -130,6 +184,7 @@ def _refuse_outdated(city: City, step: Step, final: Estimated) -> None:
 def final_release(
     step: Step,
     final_series: pl.DataFrame,
+    final_errors_of_sums: pl.DataFrame,
     density: pl.DataFrame,
     cells: pl.DataFrame,
     accounts: Accounts,
@@ -141,6 +196,7 @@ def final_release(
     The files, the page and the statement that the week was first published with stay byte by byte.
     """
     step, end = _finally(step, final), accounts.end_of(final.charges, **step.release.which)
+    _made_for(step, final_errors_of_sums, "final_errors_of_sums")
     counts = rounded(step, _made_for(step, final_series), cells)
     publish(step, count_files(step, counts, cells))
     publish(step, chain_file(step, accounts, end))
@@ -171,14 +227,14 @@ def _finally(step: Step, final: Estimated) -> Step:
     return replace(step, upto=final.later[-1].week)
 
 
-def _made_for(step: Step, estimate: pl.DataFrame) -> pl.DataFrame:
-    """The estimate, if it uses the weeks that are to be stated."""
-    if estimate["upto"][0] != step.upto:
+def _made_for(step: Step, table: pl.DataFrame, name: str = "final_series") -> pl.DataFrame:
+    """What was made of the estimate, if that uses the weeks that are to be stated."""
+    if len(table) and table["upto"][0] != step.upto:
         raise BadInput(
-            f"final_series of the week of {step.week} must use weeks up to {step.upto}, but it was made with weeks up "
-            f"to {estimate['upto'][0]}: make it again, `density final {step.week}`"
+            f"{name} of the week of {step.week} must use weeks up to {step.upto}, but it was made with weeks up "
+            f"to {table['upto'][0]}: make it again, `density final {step.week}`"
         )
-    return estimate.drop("upto")
+    return table.drop("upto")
 
 
 def _measurements(final: Estimated) -> list[str]:
@@ -188,7 +244,7 @@ def _measurements(final: Estimated) -> list[str]:
 
 def _refuse_what_does_not_follow(city: City, step: Step) -> None:
     """Raise if the table or a file of a final estimate is not what its draws and the ledger give."""
-    shelves = {**OPEN, "final_series": final_series.shelf}
+    shelves = {**OPEN, **{made.name: made.shelf for made in (final_series, final_errors_of_sums)}}
     looking = replace(
         step.read,
         inputs=shelves,
@@ -206,10 +262,10 @@ def _refuse_what_does_not_follow(city: City, step: Step) -> None:
 def _others(city: City, step: Step) -> Iterator[str]:
     """What is not as it would be made."""
     accounts, final, read = city.ledger.accounts(), final_of(city, step.week), step.read
-    estimate, again = _made_for(step, read("final_series")), final_series.function(step, accounts, final).table
-    assert again is not None  # released assets return theirs
-    cells = read("cells")
-    yield from other_estimate("final_series", estimate, again, cells["cell_id"])
+    between, cells, estimate = _between(step, accounts, final), read("cells"), _made_for(step, read("final_series"))
+    yield from other_estimate("final_series", estimate, _cells_of(step, final, between), cells["cell_id"])
+    if not tables_alike(read("final_errors_of_sums"), _sums_of(step, final, between), cells["cell_id"]):
+        yield "final_errors_of_sums"
     paid_by = frozenset(draw.charge for draw in final.own.doors.values())
     end = accounts.end_of(final.charges, **step.release.which)
     counts, seal = rounded(step, estimate, cells), Seal.at(accounts, end)

@@ -29,19 +29,17 @@ def estimate_after(past: State | None, measured: Measured, to_cells: Matrix, xy:
     to_cells: the matrix that turns series of towers into series of cells. xy: positions of the towers.
     """
     made = _estimated(past, measured, xy)
-    return None if made is None else _in_cells(made[0], to_cells)
+    return None if made is None else in_cells(made[0], to_cells)
 
 
-def estimate_between(
-    before: State | None, after: State | None, measured: Measured, to_cells: Matrix, xy: Floats
-) -> Estimate | None:
+def week_between(before: State | None, after: State | None, measured: Measured, xy: Floats) -> WeekEstimate | None:
     """The estimate of a week between others; none if the estimator fails.
 
     before, after: what the weeks before have left, oldest first, and the weeks after, newest first.
     """
     try:
         with np.errstate(all="ignore"):
-            return _in_cells(final_week(before, after, measured, xy), to_cells)
+            return final_week(before, after, measured, xy)
     except FAILURES:
         return None
 
@@ -49,11 +47,14 @@ def estimate_between(
 def sums_after(past: State | None, measured: Measured, to_cells: Matrix, xy: Floats) -> Summary | None:
     """Errors of sums of cells of that estimate; none if the estimator fails."""
     made = _estimated(past, measured, xy)
-    if made is None:
-        return None
+    return None if made is None else sums_in_cells(made[0], to_cells)
+
+
+def sums_in_cells(estimate: WeekEstimate, to_cells: Matrix) -> Summary | None:
+    """Errors of sums of cells of an estimate; none unless they are finite."""
     try:
         with np.errstate(all="ignore"):
-            summary = summarise(made[0].errors, to_cells)
+            summary = summarise(estimate.errors, to_cells)
     except FAILURES:  # errors of sums are then not published
         return None
     return summary if summary.finite else None
@@ -101,7 +102,7 @@ def _estimated_anew(past: State | None, measured: Measured, xy: Floats) -> tuple
     return (estimate, state) if finite else None
 
 
-def _in_cells(estimate: WeekEstimate, to_cells: Matrix) -> Estimate | None:
+def in_cells(estimate: WeekEstimate, to_cells: Matrix) -> Estimate | None:
     """The estimate with the errors of cells; none unless all of it is finite."""
     with np.errstate(all="ignore"):
         errors = np.sqrt(estimate.variance_of_sums(to_cells, np.eye(estimate.series.shape[1])))

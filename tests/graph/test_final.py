@@ -19,11 +19,11 @@ from density_assets.graph.step import Reader, Shelf
 from density_assets.privacy.estimates import DrawUsed
 from density_assets.privacy.zones import Zone, ZoneLeak
 from density_assets.publication.verification import outcome
-from density_assets.quality.worth import worth
+from density_assets.quality.worth import worth_of
 from resources.ledger.ledger import Ledger
 from resources.tables.released import ReleasedTables
 
-KINDS = ("density", "data_dictionary", "ledger", "privacy_statement", "report", "manifest")
+KINDS = ("density", "errors_of_sums", "data_dictionary", "ledger", "privacy_statement", "report", "manifest")
 
 
 @pytest.fixture(scope="module")
@@ -121,12 +121,28 @@ def test_what_is_final_and_what_is_provisional_stands_below_the_name_of_the_city
     assert '<p class="zone">Provisional estimate</p>' in headers[WEEKS[0]]
 
 
+def test_errors_of_its_sums_are_stated_signed_explained_and_shown(released):
+    _, home = released
+    folder, name = folder_of(home), name_of(WEEKS[0], WEEKS[2])
+    file = f"errors_of_sums_{name}.parquet"
+    signed = json.loads((folder / f"manifest_{name}.json").read_text())["files"]
+    assert said_finally(home, WEEKS[0], WEEKS[2])["files"][file] == signed[file]["sha256"]
+    assert f"`{file}` tells the error of any sum" in (folder / f"data_dictionary_{name}.md").read_text()
+    errors, first = (pl.read_parquet(folder / one) for one in (file, f"errors_of_sums_{WEEKS[0]}.parquet"))
+    assert errors.schema == first.schema
+    assert not errors.equals(first)
+    page, table = (folder / f"report_{name}.html").read_text(), counts(home, name)
+    row = page[page.index("<td>whole city</td>") :].split("</tr>")[0]
+    assert f"{table['count'].sum():,} " in row.split("<td")[-1]
+    assert f'href="./{file}"' in page
+
+
 def test_it_says_what_its_counts_are_worth_where_a_week_does(released):
     """As a note; if the city is too small that is a warning, which the statement has as well."""
     _, home = released
     name = name_of(WEEKS[0], WEEKS[2])
     table = counts(home, name)
-    said = worth(*(table[column].to_numpy().reshape(-1, 168) for column in ("count", "standard_error")))
+    said = worth_of(*(table[column].to_numpy().reshape(-1, 168) for column in ("count", "standard_error")))
     assert said.note in (folder_of(home) / f"data_dictionary_{name}.md").read_text()
     assert said.note in html.unescape((folder_of(home) / f"report_{name}.html").read_text())
     assert set(said.warnings) <= set(said_finally(home, WEEKS[0], WEEKS[2])["warnings"])
@@ -266,12 +282,16 @@ def test_a_draw_of_a_later_week_that_is_lost_or_damaged_is_refused_by_name(relea
     assert published(home, WEEKS[1]) == before
 
 
-def test_what_was_changed_after_it_was_made_is_not_signed(released, home):
-    town, table = released[0], folder_of(home) / f"tables/final_series/{WEEKS[1]}.parquet"
-    assert materialise_final(town, home, WEEKS[1], "final_series").success
-    pl.read_parquet(table).with_columns(pl.col("visits") + 7).write_parquet(table)
+@pytest.mark.parametrize(
+    ("name", "column", "found"),
+    [("final_series", "visits", "final_series (visits)"), ("final_errors_of_sums", "value", "final_errors_of_sums")],
+)
+def test_what_was_changed_after_it_was_made_is_not_signed(released, home, name, column, found):
+    town, table = released[0], folder_of(home) / f"tables/{name}/{WEEKS[1]}.parquet"
+    assert materialise_final(town, home, WEEKS[1], "final_series", "final_errors_of_sums").success
+    pl.read_parquet(table).with_columns(pl.col(column) + 7).write_parquet(table)
     result = materialise_final(town, home, WEEKS[1], "final_release", raise_on_error=False)
-    assert "final_series (visits) of the final estimate" in " ".join(failures(result))
+    assert f"{found} of the final estimate" in " ".join(failures(result))
     assert not (folder_of(home) / f"manifest_{name_of(WEEKS[1], WEEKS[2])}.sig").exists()
     assert not Ledger(home).accounts().publications({"city": "town", "week": WEEKS[1], "revision": 1}, WEEKS[2])
 

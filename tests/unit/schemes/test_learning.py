@@ -10,7 +10,14 @@ from density_assets.estimation import blocks
 from density_assets.estimation.weeks.measured import Measured
 from density_assets.privacy.noise import SimulatedNoise
 from density_assets.schemes import SCHEMES, learning, learning_scheme
-from density_assets.schemes.learning import estimate_after, estimate_between, learned, sums_after
+from density_assets.schemes.learning import (
+    estimate_after,
+    in_cells,
+    learned,
+    sums_after,
+    sums_in_cells,
+    week_between,
+)
 from density_assets.schemes.run import draw
 
 PEOPLE, CELLS, TOWERS = 100_000, 30, 40
@@ -120,21 +127,25 @@ def test_weeks_after_make_a_week_better(weeks):
     to_cells, later = places.to_cells("towers"), None
     for week in (measured[2], measured[1]):  # the newest first
         later = learned(later, week, places.tower_xy)
-    final = estimate_between(None, later, measured[0], to_cells, places.tower_xy)
+    final_week = week_between(None, later, measured[0], places.tower_xy)
+    final = in_cells(final_week, to_cells)
     alone = estimate_after(None, measured[0], to_cells, places.tower_xy)
     errors = [np.abs(to_cells @ (estimate.series - truth)).mean() for estimate in (final, alone)]
     assert errors[0] < errors[1]
     assert final.cell_error.shape == (CELLS, 168)
+    sums, visits = sums_in_cells(final_week, to_cells), to_cells @ final.series
+    own = sums.variance(visits, final.cell_error, np.eye(CELLS), np.eye(168))
+    assert np.sqrt(own).mean() == pytest.approx(final.cell_error.mean(), rel=0.1)
 
 
 def test_a_final_estimate_that_fails_is_none(weeks, monkeypatch):
     measured, _, places = weeks
     later, to_cells = learned(None, measured[1], places.tower_xy), places.to_cells("towers")
     broken = replace(measured[0], visits=float("nan"))
-    assert estimate_between(None, later, broken, to_cells, places.tower_xy) is None
+    assert in_cells(week_between(None, later, broken, places.tower_xy), to_cells) is None
 
     def fail(*_):
         raise np.linalg.LinAlgError("no")
 
     monkeypatch.setattr(learning, "final_week", fail)
-    assert estimate_between(None, later, measured[0], to_cells, places.tower_xy) is None
+    assert week_between(None, later, measured[0], places.tower_xy) is None
