@@ -9,6 +9,7 @@ draws and the ledger (`following.py`): a key that signs whatever lies on a disk 
 
 import hashlib
 import json
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -32,7 +33,7 @@ from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.acts import Act, needed
 from density_assets.privacy.release import Release
 from density_assets.privacy.zones import Zone
-from density_assets.publication.files import draw_file
+from density_assets.publication.files import AUDIT_PAGE, draw_file
 from density_assets.publication.keeping import PublishedStays, published_otherwise
 from density_assets.publication.manifest import (
     REGISTER_FILE,
@@ -45,6 +46,7 @@ from density_assets.publication.verification import listed_digests
 from resources.measurements import read_draw, refuse_unknown
 from resources.signing import public_pem
 from resources.tables.files import write_durably
+from resources.tables.spill import spill_folder
 
 
 def covering(*origins: str) -> Columns:
@@ -170,11 +172,17 @@ def _first_other(manifest: Path, said: Mapping[str, Any]) -> str:
 
 
 def _sign_register(city: City, step: Step, act: Act | None) -> None:
-    if not city.ledger.accounts().opened:  # of version 1: it names no key, and nothing was listed
+    """List the register once more, of files held still, and sign that: what lies there as its list may be anything."""
+    accounts = city.ledger.accounts()
+    if not accounts.opened:  # of version 1: it names no key, and nothing was listed
         return
-    manifest = step.folder / REGISTER_FILE
-    content = manifest.read_bytes()
-    write_durably(manifest.with_suffix(".sig"), city.signer(json.loads(content)["key"]["public"]).sign(content))
+    manifest, seal = step.folder / REGISTER_FILE, Seal.at(accounts, len(accounts.entries))
+    with spill_folder(city.store.confidential) as held:
+        shutil.copyfile(step.folder / AUDIT_PAGE, held / AUDIT_PAGE)
+        _write_tools(held, seal)
+        content = register_manifest(held, city.name, seal)
+    write_durably(manifest, content)
+    write_durably(manifest.with_suffix(".sig"), city.signer(seal.key).sign(content))
 
 
 @asset(
@@ -218,16 +226,19 @@ def _list(step: Step, draws: Sequence[str], seal: Seal) -> bytes:
 
 @asset(
     Zone.RELEASE,
-    covering("audit_page.sha256", "release_database.bytes"),
-    deps=("audit_page", "release_database"),
+    covering("audit_page.sha256"),
+    deps=("audit_page",),
     kinds=("json",),
     weekly=False,
-    op_tags={"dagster/priority": "-3"},  # after everything it covers
+    op_tags={"dagster/priority": "-3"},  # after everything else
     given=("accounts",),
     after=_sign_register,
 )
 def signed_register(step: Step, accounts: Accounts) -> Made:
-    """The audit page, the database and all released tables with their digests, signed like a week."""
+    """The audit page and what checks it, with their digests, signed like a week.
+
+    Tables and database are signed by nobody: who needs to trust a number takes the files of its week.
+    """
     if not accounts.opened:
         return Made(pl.DataFrame(schema={"file": pl.String, "sha256": pl.String, "bytes": pl.Int64}))
     seal = Seal.at(accounts, len(accounts.entries))

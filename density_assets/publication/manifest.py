@@ -79,17 +79,13 @@ def release_manifest(
 
 
 def register_manifest(folder: Path, city: str, seal: Seal) -> bytes:
-    """The manifest of whatever belongs to no week alone: the audit page, the database and the tables.
+    """The manifest of whatever belongs to no week alone: the audit page, and the tools to check by.
 
-    Tables of a week that is not published, as a failed run leaves them, are vouched for by nobody.
+    Nobody vouches for tables and database: they are what the software works with, and lie where people can write. What
+    readers need of them is in the files of each week, which were compared with their draws.
     """
-    files = [folder / AUDIT_PAGE, folder / "release.duckdb", folder / seal.key_file, folder / VERIFIER]
-    # The table of this very list is written after it.
-    kept = (file for file in (folder / "tables").rglob("*") if file.is_file() and file.suffix != ".partial")
-    weeks = {file.stem.removeprefix("privacy_statement_")[:10] for file in folder.glob("privacy_statement_[0-9]*.json")}
-    published = (file for file in kept if file.parent == folder / "tables" or file.stem in weeks)
-    tables = sorted(file for file in published if file.stem != "signed_register")
-    return _written({"format": REGISTER, "city": city, **seal.fields()}, folder, [*files, *tables])
+    files = [folder / name for name in (AUDIT_PAGE, seal.key_file, VERIFIER)]
+    return _written({"format": REGISTER, "city": city, **seal.fields()}, folder, files)
 
 
 def _digests(folder: Path, files: Iterable[Path]) -> dict[str, dict[str, Any]]:

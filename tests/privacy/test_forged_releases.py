@@ -129,12 +129,12 @@ def test_what_stands_in_place_of_a_file_is_found_at_once(release, tmp_path):
             file.write_bytes(content)
 
 
-def test_the_table_of_the_register_is_explained(release):
-    table = release.folder / "tables" / "signed_register.parquet"
-    table.parent.mkdir()
-    table.touch()
+def test_tables_and_database_are_said_to_be_signed_by_nobody(release):
+    for name in ("release.duckdb", "tables/cells.parquet", f"tables/density/{WEEK}.parquet"):
+        (release.folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (release.folder / name).touch()
     (note,) = verify(release.folder, OPERATOR.fingerprint, around=True).notes
-    assert note.startswith("tables/signed_register.parquet is in no manifest: it repeats the list")
+    assert note.startswith("3 files are signed by nobody: release.duckdb and tables/")
 
 
 def test_files_that_nobody_signed_are_named(release):

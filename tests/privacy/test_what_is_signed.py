@@ -5,13 +5,18 @@ import json
 from contextlib import contextmanager
 from pathlib import Path
 
+import dagster as dg
+import polars as pl
 import pytest
 import test_second_draw as red_team
 from runs import WEEK, only
 from test_second_draw import COUNTED, DOORS, LATER, PUBLISHED, Attack, constant_counts, publications, restated
 
+from density_assets.definitions import build
 from density_assets.graph import final, signing
-from density_assets.graph.jobs import FINAL_ESTIMATE
+from density_assets.graph.jobs import AUDIT, FINAL_ESTIMATE
+from density_assets.graph.step import Made
+from density_assets.publication.manifest import Seal
 from density_assets.publication.verify import verify
 
 released, attack = red_team.released, red_team.attack
@@ -158,3 +163,38 @@ def test_a_final_estimate_that_another_week_overtakes_is_asked_for_again_in_word
     monkeypatch.undo()
     assert made.again(only("final_series", "final_release"), job=FINAL_ESTIMATE) == []
     assert verify(made.release / f"manifest_final_{WEEK}_to_{newest}.json").status == 3
+
+
+# --- the register -----------------------------------------------------------------------------------------------------
+
+
+def audited(attack: Attack) -> dict:
+    """The list of the register after an audit."""
+    with dg.DagsterInstance.ephemeral() as instance:
+        assert build(attack.city).resolve_job_def(AUDIT).execute_in_process(instance=instance).success
+    assert verify(attack.release / "manifest_register.json").status == 3
+    return json.loads((attack.release / "manifest_register.json").read_text())
+
+
+def test_the_register_vouches_for_no_table_that_somebody_changed(attack):
+    for table, column in (("density", "count"), ("errors_of_sums", "value")):
+        file = attack.release / "tables" / table / f"{WEEK}.parquet"
+        pl.read_parquet(file).with_columns(pl.col(column) * 10).write_parquet(file)
+    listed = audited(attack)["files"]
+    assert not [name for name in listed if name.startswith(("tables/", "release.duckdb"))]
+    around = verify(attack.release / f"manifest_{WEEK}.json", around=True)
+    assert any("signed by nobody: release.duckdb and tables/" in note for note in around.notes)
+    assert not any("not covered" in note for note in around.notes)
+
+
+def test_another_list_in_the_place_of_the_registers_is_not_signed(attack, monkeypatch):
+    """Such as that of a forged week: its signature would hold under another name too."""
+    covered = signing._covered
+
+    def replaced(file: Path, content: bytes, seal: Seal) -> Made:
+        made = covered(file, content, seal)
+        file.write_bytes((attack.release / f"manifest_{WEEK}.json").read_bytes().replace(b"town", b"city"))
+        return made
+
+    monkeypatch.setattr(signing, "_covered", replaced)
+    assert audited(attack)["format"] == "density register 2"
