@@ -893,6 +893,7 @@ def check_estimate(report: Report, said: Record, chain: Chain, upto: str | None 
     if upto is not None:
         last = max((week["week"] for week in estimate["weeks"]), default="")
         report.found(said["week"] < last == upto, f"the estimate uses weeks after its own, up to {upto}")
+        _check_spent(report, said, chain)
     own = sorted(said["charges"], key=lambda charge: charge["door"])
     draws = [digest for digest, _ in used] + [charge.get("draw") for charge in own]
     parameters = {name: said["parameters"][name] for name in SHAPING if name in said["parameters"]}
@@ -906,6 +907,30 @@ def check_estimate(report: Report, said: Record, chain: Chain, upto: str | None 
         cost <= stated["epsilon"] * (1 + ROUNDING) and same(stated["delta"], said["delta"]),
         f"all draws of the estimate, of {len(estimate['weeks']) + 1} week{'s' if estimate['weeks'] else ''}, cost "
         f"epsilon {cost:.4f} together at delta {stated['delta']:g}, stated {stated['epsilon']:.4f}",
+    )
+
+
+def _check_spent(report: Report, said: Record, chain: Chain) -> None:
+    """What a final estimate says that its year has cost is no less than what the whole chain charges for it.
+
+    Only where all noise is Gaussian: bounds of other noise are not exact here, and could be above a right one.
+    """
+    stated = shaped(said.get("cumulative"), "what was spent", year="text", epsilon="a number", delta="a share")
+    events = []
+    for charge in chain.charges.values():
+        shaped(charge, "a charge", week="a day", events="a list of records")
+        day = date.fromisoformat(charge["week"])
+        year = date.fromordinal(day.toordinal() - day.weekday()).year  # that of the Monday
+        if same(charge.get("population"), said.get("population")) and str(year) == stated["year"]:
+            events += charge["events"]
+    spend = spend_of(events)
+    if spend.laplace or spend.zcdp:
+        return
+    cost = epsilon_of(events, stated["delta"])
+    report.found(
+        cost <= stated["epsilon"] * (1 + ROUNDING),
+        f"all charges of {stated['year']} in the chain cost epsilon {cost:.4f} together at delta {stated['delta']:g}, "
+        f"stated {stated['epsilon']:.4f}",
     )
 
 

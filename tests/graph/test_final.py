@@ -18,6 +18,7 @@ from density_assets.graph.jobs import FINAL_ESTIMATE
 from density_assets.graph.step import Reader, Shelf
 from density_assets.privacy.estimates import DrawUsed
 from density_assets.privacy.zones import Zone, ZoneLeak
+from density_assets.publication import verify
 from density_assets.publication.verification import outcome
 from density_assets.quality.worth import worth_of
 from resources.ledger.ledger import Ledger
@@ -105,6 +106,20 @@ def test_the_statement_says_what_all_weeks_up_to_the_last_one_cost(released):
     assert spent["for_a_person"]["week"] == then["for_a_person"]["week"]
     text = (folder_of(home) / f"privacy_statement_{name_of(WEEKS[0], WEEKS[2])}.md").read_text()
     assert f"All releases of 2007 so far cost this population epsilon {now['epsilon']:.3f} of 100" in text
+
+
+def test_a_statement_that_says_what_had_been_spent_at_first_is_found(released):
+    _, home = released
+    said, first = said_finally(home, WEEKS[0], WEEKS[2]), stated(home, WEEKS[0])
+    ledger = folder_of(home) / f"ledger_{name_of(WEEKS[0], WEEKS[2])}.json"
+    chain, wrong = verify.Chain(json.loads(ledger.read_text())), {}
+    for spent in (said["cumulative"], first["cumulative"]):
+        report = verify.Report()
+        verify.check_estimate(report, {**said, "cumulative": spent}, chain, WEEKS[2])
+        wrong[spent["epsilon"]] = [text for holds, text in report.findings if not holds]
+    right, (found,) = wrong.values()
+    assert right == []
+    assert found.startswith("all charges of 2007 in the chain cost epsilon")
 
 
 def test_what_is_final_and_what_is_provisional_stands_below_the_name_of_the_city(released):
@@ -222,6 +237,9 @@ def test_the_register_shows_both_vintages(released):
     page = (folder_of(home) / "audit.html").read_text()
     assert f"estimator 2 with weeks after it up to {WEEKS[2]}: final" in page
     assert f"<td>{WEEKS[0]}<br>final to<br>{WEEKS[2]}</td>" in page
+    (noted,) = Ledger(home).accounts().publications({"city": "town", "week": WEEKS[0], "revision": 1}, WEEKS[2])
+    asked = "final estimate asked for by {by} ({how}): {reason}".format(**noted.body)
+    assert html.unescape(page).count(asked) == 1
     assert f"./report_{name_of(WEEKS[0], WEEKS[2])}.html" in page
 
 
