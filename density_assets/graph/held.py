@@ -33,8 +33,12 @@ def held_still(city: City, step: Step) -> Iterator[Step]:
 
 
 def _read_for(step: Step) -> set[Path]:
-    """Whatever of the release folder is read to compare and list the files of a week."""
+    """Whatever of the release folder is read to compare and list the files of a week.
+
+    Of states after earlier weeks the newest is enough: where it is not believed, all are made again from draws.
+    """
     week = f"{step.week}.parquet"
-    tables = ("tables/*.parquet", f"tables/*/{week}", "tables/usual_week/*.parquet")
-    patterns = (f"*_{step.week}*", draw_file("*"), *tables)
-    return {file for pattern in patterns for file in step.folder.glob(pattern) if file.is_file()}
+    patterns = (f"*_{step.week}*", draw_file("*"), "tables/*.parquet", f"tables/*/{week}")
+    found = {file for pattern in patterns for file in step.folder.glob(pattern) if file.is_file()}
+    states = sorted(file for file in step.folder.glob("tables/usual_week/*.parquet") if file.name < week)
+    return found | set(states[-1:])

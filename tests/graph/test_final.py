@@ -132,8 +132,8 @@ def test_what_is_final_and_what_is_provisional_stands_below_the_name_of_the_city
         assert "Final estimate" not in first
     pages = {which: (folder_of(home) / f"report_{which}.html").read_text() for which in (name, WEEKS[0])}
     headers = {which: page.split("<h1>town</h1>")[1].split("</header>")[0] for which, page in pages.items()}
-    assert f'<p class="zone">{below}</p>' in headers[name]
-    assert '<p class="zone">Provisional estimate</p>' in headers[WEEKS[0]]
+    assert f'<p class="vintage">{below}</p>' in headers[name]
+    assert '<p class="vintage">Provisional estimate</p>' in headers[WEEKS[0]]
 
 
 def test_errors_of_its_sums_are_stated_signed_explained_and_shown(released):

@@ -156,12 +156,12 @@ def test_a_final_estimate_that_another_week_overtakes_is_asked_for_again_in_word
         return listed
 
     monkeypatch.setattr(final, "listed", overtaken)
-    (message,) = made.again(only("final_series", "final_release"), job=FINAL_ESTIMATE)
+    (message,) = made.again(only("final_series", "final_errors_of_sums", "final_release"), job=FINAL_ESTIMATE)
     assert f"a week was drawn meanwhile: it was made with weeks up to {LATER}" in message
     assert not list(made.release.glob(f"*final_{WEEK}_to_*"))
     assert len(publications(made)) == 2
     monkeypatch.undo()
-    assert made.again(only("final_series", "final_release"), job=FINAL_ESTIMATE) == []
+    assert made.again(only("final_series", "final_errors_of_sums", "final_release"), job=FINAL_ESTIMATE) == []
     assert verify(made.release / f"manifest_final_{WEEK}_to_{newest}.json").status == 3
 
 

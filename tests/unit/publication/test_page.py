@@ -71,11 +71,11 @@ def test_the_words_are_there_without_any_script(data):
 
 
 def test_the_vintage_stands_below_the_name_of_the_city(data):
-    assert re.findall('<p class="zone">.*', report_html(data)) == []
+    assert re.findall('<p class="vintage">.*', report_html(data)) == []
     page = report_html(replace(data, vintage="Final estimate, with weeks up to <2007-09-24>"))
     header = page.split("<h1>town</h1>")[1].split("</header>")[0]
-    assert '<p class="zone">Final estimate, with weeks up to &lt;2007-09-24&gt;</p>' in header
-    assert page.replace('    <p class="zone">Final estimate, with weeks up to &lt;2007-09-24&gt;</p>\n', "") == (
+    assert '<p class="vintage">Final estimate, with weeks up to &lt;2007-09-24&gt;</p>' in header
+    assert page.replace('    <p class="vintage">Final estimate, with weeks up to &lt;2007-09-24&gt;</p>\n', "") == (
         report_html(data)
     )
 
