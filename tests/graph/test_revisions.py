@@ -13,7 +13,7 @@ from resources.ledger.ledger import Ledger
 PUBLIC = ("cells", "antennas", "towers", "tower_cells", "overlaps", "cover_graph")
 RELEASE = (
     *("visits", "truncated_visits", "tower_series", "tower_totals", "visit_total"),
-    *("noisy_totals", "clusters", "noisy_series", "smoothed_series", "density"),
+    *("noisy_totals", "clusters", "noisy_series", "smoothed_series", "errors_of_sums", "density"),
     *("published_counts", "privacy_statement", "density_report", "signed_release", "release_database"),
 )
 CORRECTED = "".join(f"u{i},2007-09-10 08:00:00,A\n" for i in range(1000))
