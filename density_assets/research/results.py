@@ -33,7 +33,7 @@ def write_results(source: Source, names: Iterable[str], repetitions: int | None,
 
 def _section(outcome: Outcome, pictures: Path) -> str:
     shown = "".join(f"\n![{title.replace('_', ' ')}]({pictures / title}.png)\n" for title in outcome.pictures)
-    return outcome.summary + shown
+    return f"{outcome.summary}\nRepetitions of each line: {outcome.results['seed'].n_unique()}.\n{shown}"
 
 
 def _head(source: Source, names: list[str]) -> str:
