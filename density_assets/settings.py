@@ -90,6 +90,11 @@ class CitySettings(_Table):
         """How many people to simulate."""
         return self.users or EMBEDDED_USERS
 
+    @property
+    def people(self) -> int | None:
+        """How many there are: stated, or simulated; none if neither is known."""
+        return self.population or (self.simulated_users if self.synthetic else None)
+
     @field_validator("first_week")
     @classmethod
     def _monday(cls, first_week: date) -> date:

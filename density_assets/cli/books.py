@@ -42,8 +42,9 @@ def budget(
         print(warning)
     in_force, refusal = budget_to_show(recorded, city.settings)
     permitted = under_policy(accounts, in_force)
-    print(budget_report(planned, permitted, accounts.rows, chosen_week(week, city), weeks, city.towers()))
-    if city.towers() is None:
+    towers = city.towers()
+    print(budget_report(planned, permitted, accounts.rows, chosen_week(week, city), weeks, towers))
+    if towers is None:
         print("errors are not foreseen before the public tables are made: `density check` says them")
     if refusal:
         print(f"nothing can be released under these settings: {refusal}")

@@ -57,7 +57,7 @@ def count_files(step: Step, density: pl.DataFrame, cells: pl.DataFrame) -> dict[
     counts, sums = density["count"].to_numpy().reshape(-1, HOURS), known_sums(step)
     city = step.settings.city
     told_in = None if sums is None else step.files.file(*ERRORS_OF_SUMS).name
-    worth = _worth(density) if _says_worth(step, sums) else None
+    worth = _worth_to_say(step, density, sums)
     contents = (
         parquet_bytes(density),
         density.write_csv().encode(),
@@ -68,9 +68,9 @@ def count_files(step: Step, density: pl.DataFrame, cells: pl.DataFrame) -> dict[
     return dict(zip(names_of_counts(step), contents, strict=True))
 
 
-def _says_worth(step: Step, sums: pl.DataFrame | None) -> bool:
-    """Whether files say what the counts are worth: earlier files of weeks say nothing of it, and stay as they are."""
-    return sums is not None or step.upto is not None
+def _worth_to_say(step: Step, density: pl.DataFrame, sums: pl.DataFrame | None) -> Worth | None:
+    """What the counts are worth; none in files of earlier weeks, which say nothing of it and stay as they are."""
+    return _worth(density) if sums is not None or step.upto is not None else None
 
 
 def _worth(density: pl.DataFrame) -> Worth:
@@ -123,7 +123,7 @@ def stated(
     facts = Facts(
         release=step.release,
         timezone=city.timezone,
-        people=city.population or (city.simulated_users if city.synthetic else None),
+        people=city.people,
         accounts=accounts,
         charges=[row for row in accounts.rows if row.hash in paid_by],
         end=end,
@@ -170,7 +170,7 @@ def page_file(
     if sums is not None:
         happens = ~np.isin(np.arange(HOURS), step.clock.missing)
         areas = areas_by_day(summary_from(sums, cells["cell_id"]), counts, errors, city.centroids, happens)
-    worth = _worth(density) if _says_worth(step, sums) else None
+    worth = _worth_to_say(step, density, sums)
     page = report_html(
         ReportData(
             city=step.settings.city.name,

@@ -9,6 +9,7 @@ and after the last week it uses.
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
+from functools import partial
 from pathlib import Path
 
 import dagster as dg
@@ -50,9 +51,19 @@ from density_assets.schemes.scheme import SERIES, TOTALS
 DOORS = (TOTALS, SERIES)
 ESTIMATED = (*DRAWN, "usual_week.values", "overlaps.share")
 
-
-@asset(
+_of_all_weeks = partial(  # what is made of the draws of a week, of those before it and of those after it
+    asset,
     Zone.RELEASE,
+    deps=lambda city: (*DOORS, *GEOGRAPHY[city.scheme.places]),
+    group=FINAL,
+    looks_back=PAST,
+    looks_ahead=DOORS,
+    given=("accounts", "final"),
+    where=learns,
+)
+
+
+@_of_all_weeks(
     {
         "cell_id": column("identifier of the cell", "cells.cell_id"),
         "hour": column("hour of the week, 0 is Monday 00:00", "noisy_series.hour"),
@@ -60,12 +71,6 @@ ESTIMATED = (*DRAWN, "usual_week.values", "overlaps.share")
         "standard_error": column("how far noise may have moved the estimate, to first order", SETTINGS, *ESTIMATED),
         "upto": column("the last week that the estimate uses", *DRAWN),
     },
-    deps=lambda city: (*DOORS, *GEOGRAPHY[city.scheme.places]),
-    group=FINAL,
-    looks_back=PAST,
-    looks_ahead=DOORS,
-    given=("accounts", "final"),
-    where=learns,
 )
 def final_series(step: Step, accounts: Accounts, final: Estimated) -> Made:
     """What the draws of this week, of all weeks before it and of all weeks after it say of each cell.
@@ -79,18 +84,11 @@ def final_series(step: Step, accounts: Accounts, final: Estimated) -> Made:
     return Made(_cells_of(step, final, _between(step, accounts, final)), facts=facts)
 
 
-@asset(
-    Zone.RELEASE,
+@_of_all_weeks(
     {
         **{name: column(meaning, *ORIGINS_OF_SUMS[name]) for name, meaning in MEANING.items()},
         "upto": column("the last week that the estimate uses", *DRAWN),
     },
-    deps=lambda city: (*DOORS, *GEOGRAPHY[city.scheme.places]),
-    group=FINAL,
-    looks_back=PAST,
-    looks_ahead=DOORS,
-    given=("accounts", "final"),
-    where=learns,
 )
 def final_errors_of_sums(step: Step, accounts: Accounts, final: Estimated) -> Made:
     """How errors of cells and hours of the final estimate go together, as `errors_of_sums` says it of the first.

@@ -9,7 +9,6 @@ the release is bound to cells and towers, of which they were computed.
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -35,7 +34,7 @@ from density_assets.graph.step import Made, Step
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.estimates import Estimated
 from density_assets.publication.manifest import Seal
-from density_assets.publication.sum_errors import alike, summary_from
+from density_assets.publication.sum_errors import tables_alike
 from density_assets.schemes.drawn_tables import series_table, totals_table
 from density_assets.schemes.scheme import SERIES, TOTALS
 
@@ -105,8 +104,10 @@ def _other_tables(city: City, step: Step, accounts: Accounts, estimated: Estimat
             yield "smoothed_series (estimator)"
         if not read.made("errors_of_sums"):
             yield "errors_of_sums, which is missing,"
-        elif _other_sums(step, *tables_drawn, again, accounts, estimated):
-            yield "errors_of_sums"
+        else:
+            sums = _table(estimating.errors_of_sums.function(step, *tables_drawn, again, accounts, estimated))
+            if not tables_alike(read("errors_of_sums"), sums, cells["cell_id"]):
+                yield "errors_of_sums"
     if not rounded(step, smoothed, cells).equals(read("density")):
         yield "density"
 
@@ -126,18 +127,6 @@ def _alike(step: Step, accounts: Accounts, estimated: Estimated) -> bool:
 def _close(known: NDArray[np.float64], expected: NDArray[np.float64]) -> bool:
     """Whether numbers differ in their last digits at most, by the size of the largest."""
     return bool(np.allclose(known, expected, rtol=1e-6, atol=1e-6 * float(np.abs(expected).max())))
-
-
-def _other_sums(step: Step, *made_of: Any) -> bool:
-    """Whether errors of sums are not those of the estimate: other patterns, or other errors but for their last digits.
-
-    made_of: what the asset gets.
-    """
-    stored, again = step.read("errors_of_sums"), _table(estimating.errors_of_sums.function(step, *made_of))
-    if not stored.drop("value").equals(again.drop("value")):
-        return True
-    ids = step.read("cells")["cell_id"]
-    return not (again.is_empty() or alike(summary_from(stored, ids), summary_from(again, ids)))
 
 
 def _table(made_again: Made) -> pl.DataFrame:

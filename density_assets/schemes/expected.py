@@ -23,7 +23,7 @@ MRE = {  # by the noise of a tower and hour, in the mean visits of one: in these
     0.925: (0.1573, 0.1327, 0.1156, 0.1038, 0.1003),
     2.817: (0.2902, 0.2415, 0.2144, 0.1880, 0.1741),
 }
-LEAST, MOST = min(MRE), max(MRE)
+MOST = max(MRE)
 # First weeks of cities of the same generator (seed 17, 60 and 1,300 towers, 20,000 to 2,000,000 people, epsilon 0.1 to
 # 1): the share of visits that a release has too many or too few, by noise, and that of a flat map.
 WRONG = {
@@ -49,9 +49,7 @@ def expected_errors(noise: float) -> dict[int, float]:
     Below the smallest noise that was tried the error is said as it was there, which is more. Beyond the largest it is
     taken to grow as the root of noise does, as first weeks of small cities do, to the 1 of an empty map at most.
     """
-    tried = np.log(list(MRE))
-    at = np.log(np.clip(noise, LEAST, MOST))
-    found = (float(np.exp(np.interp(at, tried, np.log(column)))) for column in zip(*MRE.values(), strict=True))
+    found = (_between(dict(zip(MRE, column, strict=True)), noise) for column in zip(*MRE.values(), strict=True))
     return {week: min(error * max(noise / MOST, 1.0) ** 0.5, 1.0) for week, error in zip(WEEKS, found, strict=True)}
 
 
@@ -66,7 +64,7 @@ def expected_worth(settings: Settings, towers: int | None) -> Worth | None:
 
 def foreseen_noise(settings: Settings, towers: int | None) -> float | None:
     """The noise of a city's towers; none where it or the number of people is not known."""
-    people = settings.city.population or (settings.city.simulated_users if settings.city.synthetic else None)
+    people = settings.city.people
     return noise_of(settings, towers, people) if towers and people else None
 
 
