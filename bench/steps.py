@@ -18,7 +18,7 @@ from density_assets.research.moving.recovery_attack import link_day, score
 from density_assets.research.traces.matrix import binary, group_sums
 from density_assets.schemes.moving.stream import histograms
 from density_assets.settings import EngineSettings
-from resources.sql.engine import SqlEngine
+from resources.sql.duckdb_engine import DuckdbEngine
 from resources.sql.ingest import write_simulated
 from resources.tables.store import Store
 
@@ -61,7 +61,7 @@ def scan(home: Path, users: int) -> None:
 def materialise(home: Path, users: int, *models: str) -> None:
     """Run models one after the other, written to disk."""
     store = store_of(home, users)
-    engine = SqlEngine(store, EngineSettings())
+    engine = DuckdbEngine(store, EngineSettings())
     for name in models:
         engine.materialise(name, WEEK, PARAMETERS, lambda _: None)
 

@@ -39,7 +39,8 @@ from resources.ledger.opening import open_by_itself
 from resources.ledger.witnesses import Named, Witnesses
 from resources.measurements import Measurements, witnesses_under
 from resources.signing import AGENT, Signer, make_key, open_key
-from resources.sql.engine import SqlEngine
+from resources.sql.duckdb_engine import DuckdbEngine
+from resources.sql.engine import Engine
 from resources.tables.files import private_files
 from resources.tables.stamps import difference, stamp_values
 from resources.tables.store import Store
@@ -101,9 +102,9 @@ class City:
         return Store(self.home, self.name, stamp_values(self.settings))
 
     @cached_property
-    def engine(self) -> SqlEngine:
+    def engine(self) -> Engine:
         """What runs SQL over its confidential tables."""
-        return SqlEngine(self.store, self.settings.engine)
+        return DuckdbEngine(self.store, self.settings.engine)
 
     @cached_property
     def ledger(self) -> Ledger:

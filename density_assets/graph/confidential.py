@@ -20,7 +20,7 @@ from density_assets.publication.pictures.maps import value_map
 from density_assets.publication.pictures.rhythm import week_rhythm
 from density_assets.records.confinement import refuse_kept
 from density_assets.records.event_files import is_complete, record_files
-from resources.sql.ingest import write_records, write_simulated
+from resources.sql.ingest import write_simulated
 from resources.sql.models import model
 from resources.sql.parameters import model_parameters
 
@@ -59,7 +59,7 @@ def visits(step: RecordStep, antennas: pl.DataFrame, towers: pl.DataFrame, cells
     refuse_kept(files, city.home)
     if not is_complete(pattern, clock.week, settings.folder):
         step.warn("no _SUCCESS beside the visit files: make sure that the week is complete")
-    rejected = write_records(city.store, city.engine, clock, files, settings.city, _progress(step))
+    rejected = city.engine.ingest(clock, files, settings.city, _progress(step))
     return Made(None, facts={"rejected": rejected})
 
 

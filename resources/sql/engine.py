@@ -1,168 +1,45 @@
-"""Runs the models of `dbt_like_sql/` next to the data, within bounded memory.
+"""What runs the models of `dbt_like_sql/` next to the data: DuckDB on this machine, or Spark on others.
 
-Everything computed from visits is computed per user first, so it can be computed for one set of users after
-another: exactly the same result, a fraction of the memory. Visit files are sorted by user key, hence a bucket
-of users is a range of keys, and Parquet statistics let each bucket read its own part of the file only.
+Records and visits are as large as the population; nothing but public lists goes in by way of this program, and
+nothing but counts over them comes out. Whoever adds an engine offers these methods, and the same contract tests hold:
+equal records give equal tables, row by row and type by type, hence the same truncation and the same sample.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import date
-from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-import duckdb
-import numpy as np
 import polars as pl
-import pyarrow as pa
-import pyarrow.parquet as pq
-from duckdb import ColumnExpression, ConstantExpression
 
-from density_assets.calendar import HOURS
-from density_assets.damage import ARROW_DAMAGE
-from density_assets.errors import BadInput
-from density_assets.settings import EngineSettings
-from resources.faults import fault
-from resources.sql.models import Model, model
-from resources.tables.files import private_files
-from resources.tables.spill import spill_folder
-from resources.tables.store import Store
+from density_assets.calendar import WeekClock
+from density_assets.settings import CitySettings
+from resources.sql.models import Model
 
-PER_USER = ("visits", "truncated_visits")  # tables with a row per visit, sorted by user_key
-PARTS_IN_MEMORY = 8  # records grow when they are read and sorted; so many parts of files would fit
-BYTES_FOR_ITSELF = 8_000_000  # what the database needs before the first row
-BYTES_PER_ROW = 264  # and for each row of a bucket: three million rows fit into the 800 MB of the settings
-BYTES_PER_STREAMED_ROW = 4_000  # few at once, because they are not the only ones in memory
 KEYS = 2_147_483_579  # user keys are below this prime, see truncated_visits.sql
+PER_USER = ("visits", "truncated_visits")  # tables with a row per visit, sorted by user_key
 
 Report = Callable[[str], None]
 
 
-class SqlEngine:
-    """DuckDB over the tables of one city."""
+class Engine(Protocol):
+    """Computes the tables of the visits side of one city."""
 
-    def __init__(self, store: Store, settings: EngineSettings) -> None:
-        self._store = store
-        self._settings = settings
-        self.part_bytes = settings.memory_bytes // PARTS_IN_MEMORY
-        self.rows_at_once = max(1, settings.memory_bytes // BYTES_PER_STREAMED_ROW)
-        fitting = (settings.memory_bytes - BYTES_FOR_ITSELF) // BYTES_PER_ROW
-        self.rows_per_bucket = max(1_000, min(settings.rows_per_bucket, fitting))
+    def ingest(self, clock: WeekClock, files: list[Path], city: CitySettings, report: Report) -> dict[str, int]:
+        """Store the visits of a week of real records; returns how many records were rejected, by reason.
 
-    @contextmanager
-    def connect(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A database in memory that spills into the confidential folder only."""
-        with private_files(), spill_folder(self._store.confidential) as spill, duckdb.connect() as connection:
-            connection.execute("set threads = $n", {"n": self._settings.threads})
-            connection.execute("set memory_limit = $m", {"m": self._settings.memory})
-            connection.execute("set temp_directory = $d", {"d": str(spill)})
-            connection.execute("set preserve_insertion_order = false")
-            connection.execute("set enable_progress_bar = false")
-            yield connection
+        report: told how far it is, and if most records cannot be used; may be heard by those only who may read them.
+        """
 
     def materialise(self, name: str, week: date, parameters: dict[str, Any], report: Report) -> None:
         """Replace a week of the table that a model describes."""
-        query = model(name)
-        with self.connect() as connection, self._store.writing_week(name, week) as writer:
-            self._offer_small_tables(connection, query, week)
-            parts = self._parts(connection, query, week, parameters, report)
-            for rows in [_added_up(query, parts)] if query.summed else parts:
-                writer.write(rows)
 
     def counted(
         self, name: str, week: date, parameters: dict[str, Any], report: Report, by: tuple[str, ...] = ()
     ) -> pl.DataFrame:
         """What a model would say, without storing it: its sums, or the number of its rows `by` some columns."""
-        query = model(name)
-        with self.connect() as connection:
-            self._offer_small_tables(connection, query, week)
-            parts = self._parts(connection, query, week, parameters, report)
-            if query.summed:
-                return pl.DataFrame(_added_up(query, parts))
-            counts = [pl.DataFrame(part.select(by)).group_by(by).len("rows") for part in parts]
-        return pl.concat(counts).group_by(by).agg(pl.col("rows").sum()).sort(by)
-
-    def _parts(
-        self,
-        connection: duckdb.DuckDBPyConnection,
-        query: Model,
-        week: date,
-        parameters: dict[str, Any],
-        report: Report,
-    ) -> Iterator[pa.Table]:
-        big = [table for table in query.reads if table in PER_USER]
-        # Once for all buckets: each is compared with its digest, which takes as long as to read it.
-        files = {table: self._store.current_week(table, week) for table in {"visits", *big}}
-        ranges = self._buckets(files["visits"], week)
-        for done, (above, upto) in enumerate(ranges, start=1):
-            key = ColumnExpression("user_key")
-            in_bucket = (key > ConstantExpression(above)) & (key <= ConstantExpression(upto))
-            with self._unquoted(query):
-                for table in big:
-                    connection.read_parquet(str(files[table])).filter(in_bucket).create_view(table, replace=True)
-                rows = connection.sql(query.sql, params=used(query, parameters)).to_arrow_table()
-            yield rows
-            report(f"{query.name}: {done / len(ranges):.0%}")
-
-    def _buckets(self, file: Path, week: date) -> list[tuple[int, int]]:
-        try:
-            return buckets(file, self.rows_per_bucket)
-        except (*ARROW_DAMAGE, ValueError) as error:
-            raise self._store.damaged("visits", week, error) from None
-
-    @contextmanager
-    def _unquoted(self, query: Model) -> Iterator[None]:
-        """Say of an error what can be done about it; its message and its cause may quote a record."""
-        try:
-            yield
-        except duckdb.InterruptException:
-            raise
-        except duckdb.Error as error:
-            raise fault(error, self._store.folder) or BadInput(
-                f"{query.name}.sql must run on every week, it gave {type(error).__name__}: materialise what it reads "
-                "again; if that does not help, this is a fault of the software"
-            ) from None
-
-    def _offer_small_tables(self, connection: duckdb.DuckDBPyConnection, query: Model, week: date) -> None:
-        for table in query.reads:
-            if table == "hours":
-                connection.register(table, pa.table({"hour": pa.array(range(HOURS), pa.int64())}))
-            elif table not in PER_USER:
-                connection.register(table, self._store.read_public(table).to_arrow())
-
-
-def buckets(file: Path, rows_per_bucket: int) -> list[tuple[int, int]]:
-    """Ranges of user keys (above, up to), together all keys, each with about so many rows of the file.
-
-    A user belongs to one range whole, because ranges are cut between keys and a user has one key. Within a row group
-    keys are taken to be spread evenly: they are hashes, or the numbers of simulated users.
-    """
-    metadata = pq.read_metadata(file)
-    column = metadata.schema.names.index("user_key")
-    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups) if metadata.row_group(i).num_rows]
-    rows = np.cumsum([0, *(group.num_rows for group in groups)])
-    statistics = [group.column(column).statistics for group in groups]
-    if not all(known and known.has_min_max for known in statistics):
-        raise ValueError("row groups must say which keys they hold")
-    keys = [-1, *(known.max for known in statistics)]
-    cuts = np.interp(np.arange(rows_per_bucket, rows[-1], rows_per_bucket), rows, keys)
-    edges = [-1, *np.unique(cuts.astype(np.int64)).tolist(), KEYS]
-    return list(pairwise(edges))
 
 
 def used(query: Model, parameters: dict[str, Any]) -> dict[str, Any]:
     """The parameters that a model asks for."""
     return {name: value for name, value in parameters.items() if f"${name}" in query.sql}
-
-
-def _added_up(query: Model, parts: Iterator[pa.Table]) -> pa.Table:
-    """Sums over disjoint sets of users are sums over all of them."""
-    total: pl.DataFrame | None = None
-    for part in parts:
-        frame = pl.DataFrame(part)
-        total = frame if total is None else pl.concat([total, frame])
-        sums = [pl.col(column).sum() for column in query.summed]
-        total = total.group_by(query.keys).agg(sums).sort(query.keys) if query.keys else total.select(sums)
-    assert total is not None  # there is always at least one bucket
-    return total.to_arrow()

@@ -9,6 +9,7 @@ import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
 from pathlib import Path
@@ -27,7 +28,7 @@ from density_assets.records.event_files import no_records, open_records
 from density_assets.records.usable import USABLE, mostly_unusable
 from density_assets.settings import CitySettings
 from resources.faults import fault
-from resources.sql.engine import KEYS, Report, SqlEngine
+from resources.sql.engine import KEYS, Report
 from resources.sql.models import model
 from resources.tables.files import private_files
 from resources.tables.store import Store
@@ -51,21 +52,32 @@ def write_simulated(
             report(f"visits: {chunk.user[-1] / users:.0%}")
 
 
-def write_records(
-    store: Store, engine: SqlEngine, clock: WeekClock, files: list[Path], city: CitySettings, report: Report
-) -> dict[str, int]:
-    """Store a week of real records; returns how many were rejected, by reason (confidential).
+@dataclass(frozen=True)
+class Bounds:
+    """What may be in memory at once: bytes of a part of the files, and rows on their way through this program."""
 
-    report: told how far it is, and if most records cannot be used; may be heard by those only who may read them.
-    """
+    part_bytes: int
+    rows_at_once: int
+
+
+def write_records(
+    store: Store,
+    connection: duckdb.DuckDBPyConnection,
+    bounds: Bounds,
+    clock: WeekClock,
+    files: list[Path],
+    city: CitySettings,
+    report: Report,
+) -> dict[str, int]:
+    """Store a week of real records; returns how many were rejected, by reason (confidential)."""
     size = sum(file.stat().st_size for file in files)
-    parts = min(MOST_PARTS, max(1, size // min(BYTES_PER_PART, engine.part_bytes)))
-    with _staging(store, clock.week) as staging, engine.connect() as connection:
+    parts = min(MOST_PARTS, max(1, size // min(BYTES_PER_PART, bounds.part_bytes)))
+    with _staging(store, clock.week) as staging:
         rejected: Counter[str] = Counter()
         found = events(connection, store.read_public("antennas"), clock, files, city, rejected)
         staged = [staging / f"{part}.arrow" for part in range(parts)]
         with unquoted(staging):
-            usable = _stage(found, staged, engine.rows_at_once, rejected)
+            usable = _stage(found, staged, bounds.rows_at_once, rejected)
         report("visits: records read")
         if warning := mostly_unusable({USABLE: usable, **rejected}):
             report(f"visits: {warning}. See {store.confidential}/about/visits/{clock.week}.json")

@@ -8,8 +8,7 @@ import pytest
 
 from density_assets.calendar import week_clock
 from density_assets.settings import CitySettings, EngineSettings
-from resources.sql.engine import SqlEngine
-from resources.sql.ingest import write_records
+from resources.sql.duckdb_engine import DuckdbEngine
 from resources.tables.store import Store
 
 CITY = CitySettings.model_construct(visit_user="user_id", visit_time="time", visit_tower="tower_id")
@@ -38,8 +37,8 @@ def test_one_record_per_half_hour_of_the_week(tmp_path, zone, week, real_hours, 
     file = tmp_path / "r.csv"
     lines = [f"ann,{moment:%Y-%m-%dT%H:%M:%SZ},A" for moment in [*moments, *outside]]
     file.write_text("\n".join(["user_id,time,tower_id", *lines]) + "\n")
-    engine = SqlEngine(store, EngineSettings(threads=1))
-    rejected = write_records(store, engine, week_clock(week, local), [file], CITY, lambda _: None)
+    engine = DuckdbEngine(store, EngineSettings(threads=1))
+    rejected = engine.ingest(week_clock(week, local), [file], CITY, lambda _: None)
     assert list(rejected.values()) == [2]  # those of the weeks before and after
     hours = store.read_week("visits", week)["hour"].to_list()
     assert sorted(hours) == [hour for hour in range(168) if hour not in missing]

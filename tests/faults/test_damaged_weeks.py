@@ -14,7 +14,7 @@ import pytest
 from density_assets.errors import BadInput
 from density_assets.quality.released import disagreements
 from density_assets.settings import EngineSettings
-from resources.sql.engine import SqlEngine
+from resources.sql.duckdb_engine import DuckdbEngine
 from resources.tables.released import read_whole
 from resources.tables.store import Store
 
@@ -63,7 +63,7 @@ def store(tmp_path):
 READERS: dict[str, Callable[[Store], object]] = {
     "polars": lambda store: store.read_week("visits", WEEK),
     "pyarrow": lambda store: store.week_shape("visits", WEEK),
-    "duckdb": lambda store: SqlEngine(store, EngineSettings(threads=1)).counted(
+    "duckdb": lambda store: DuckdbEngine(store, EngineSettings(threads=1)).counted(
         "visits_per_user", WEEK, {}, lambda _: None
     ),
 }

@@ -12,8 +12,7 @@ import pytest
 from density_assets.calendar import week_clock
 from density_assets.errors import BadInput
 from density_assets.settings import CitySettings, EngineSettings
-from resources.sql.engine import SqlEngine
-from resources.sql.ingest import write_records
+from resources.sql.duckdb_engine import DuckdbEngine
 from resources.tables.store import Store
 
 WEEK = date(2007, 9, 10)
@@ -43,13 +42,13 @@ def records(tmp_path_factory):
     return file
 
 
-def written(folder, records, memory: str) -> tuple[Store, SqlEngine]:
+def written(folder, records, memory: str) -> tuple[Store, DuckdbEngine]:
     store = Store(folder, "town")
     store.write_public("antennas", pl.DataFrame({"antenna_id": ["A"], "tower_id": ["A"]}))
     store.write_public("towers", pl.DataFrame({"tower_id": ["A"], "site": [0]}))
-    engine = SqlEngine(store, EngineSettings(memory=memory, threads=1))
+    engine = DuckdbEngine(store, EngineSettings(memory=memory, threads=1))
     clock = week_clock(WEEK, ZoneInfo("Europe/Paris"))
-    assert write_records(store, engine, clock, [records], CITY, lambda _: None) == {}
+    assert engine.ingest(clock, [records], CITY, lambda _: None) == {}
     return store, engine
 
 

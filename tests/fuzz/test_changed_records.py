@@ -22,8 +22,8 @@ from spoiled_files import FIELDS, raw_exceptions, spoiled_bytes, spoiled_lines
 from density_assets.calendar import week_clock
 from density_assets.errors import BadInput
 from density_assets.settings import CitySettings, EngineSettings
-from resources.sql.engine import SqlEngine
-from resources.sql.ingest import events, unquoted, write_records
+from resources.sql.duckdb_engine import DuckdbEngine
+from resources.sql.ingest import events, unquoted
 from resources.tables.store import Store
 
 CITY = CitySettings.model_construct(visit_user="user_id", visit_time="time", visit_tower="tower_id")
@@ -61,7 +61,7 @@ def without_quotes(file: Path, store: Store, rng: random.Random) -> int | None:
     try:
         if rng.randrange(8):
             return counted(file)
-        write_records(store, SqlEngine(store, EngineSettings(threads=1)), CLOCK, [file], CITY, lambda _: None)
+        DuckdbEngine(store, EngineSettings(threads=1)).ingest(CLOCK, [file], CITY, lambda _: None)
     except BadInput as error:
         if SECRET in str(error):
             raise AssertionError("a record is quoted") from None

@@ -11,7 +11,7 @@ from density_assets.geography.source import city_cells
 from density_assets.records.confinement import named_files, refuse_kept
 from density_assets.records.event_files import record_files
 from density_assets.settings import Settings, load_settings
-from resources.sql.engine import SqlEngine
+from resources.sql.duckdb_engine import DuckdbEngine
 from resources.tables.stamps import stamp_values
 from resources.tables.store import Store
 
@@ -74,7 +74,7 @@ def use(settings: Settings, store: Store) -> None:
     assert settings.engine.memory_bytes >= 10**6
     refuse_kept(named_files(settings), store.folder.parent)
     stamp_values(settings)
-    with SqlEngine(store, settings.engine).connect() as connection:
+    with DuckdbEngine(store, settings.engine).connect() as connection:
         connection.execute("select $l, $c, $w, $t", {
             "l": settings.privacy.visits_per_user,
             "c": settings.privacy.visits_clamp,

@@ -8,9 +8,9 @@ import pytest
 from runs import WEEK, failures, materialise, only, opened
 
 from density_assets.definitions import build
-from density_assets.graph import confidential
 from density_assets.graph.checks import confidential as confidential_checks
 from density_assets.graph.withheld import Withheld, unquoted_errors
+from resources.sql.duckdb_engine import DuckdbEngine
 
 SECRET = "zq7x_zq7x"
 
@@ -20,7 +20,7 @@ def quoting(*_: object) -> None:
 
 
 def test_a_step_that_touches_people_says_where_it_failed_and_not_on_what(town, tmp_path, monkeypatch):
-    monkeypatch.setattr(confidential, "write_records", quoting)
+    monkeypatch.setattr(DuckdbEngine, "ingest", quoting)
     result = materialise(town.settings, tmp_path / "home", raise_on_error=False)
     (message,) = failures(result)
     assert "Withheld: KeyError in line" in message

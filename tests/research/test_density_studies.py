@@ -24,7 +24,7 @@ from density_assets.research.study import Source, conduct, run
 from density_assets.schemes import SCHEMES
 from density_assets.schemes.scheme import SERIES
 from density_assets.settings import Settings
-from resources.sql import engine
+from resources.sql import duckdb_engine
 from resources.sql.models import model
 from resources.tables.stamps import stamp_values
 from resources.tables.store import Store
@@ -175,7 +175,7 @@ def test_samples_of_other_sql_are_counted_again(copy, monkeypatch):
     first = load_samples(copy, (10,)).truncated[10, 0]
     stricter = model("truncated_visits").sql.replace("place <= $visits_per_user", "place < $visits_per_user")
     changed = {"truncated_visits": replace(model("truncated_visits"), sql=stricter)}
-    for module in (engine, resampling):
+    for module in (duckdb_engine, resampling):
         monkeypatch.setattr(module, "model", lambda name: changed.get(name) or model(name))
     assert load_samples(copy, (10,)).truncated[10, 0].sum() < first.sum()
 

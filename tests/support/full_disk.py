@@ -22,8 +22,7 @@ from density_assets.errors import BadInput
 from density_assets.settings import CitySettings, EngineSettings
 from resources.faults import in_clear_words
 from resources.ledger.ledger import Ledger
-from resources.sql.engine import SqlEngine
-from resources.sql.ingest import write_records
+from resources.sql.duckdb_engine import DuckdbEngine
 from resources.tables.release_database import export
 from resources.tables.store import Store
 
@@ -53,7 +52,7 @@ def ingest(disk: Path, records: Path) -> dict:
     """A week is stored; a larger one does not fit; then there is room again."""
     store = Store(disk / "ingest", "town")
     store.write_public("antennas", pl.DataFrame({"antenna_id": ["A"], "tower_id": ["A"]}))
-    clock, engine = week_clock(WEEK, ZoneInfo("Europe/Paris")), SqlEngine(store, EngineSettings(threads=1))
+    clock, engine = week_clock(WEEK, ZoneInfo("Europe/Paris")), DuckdbEngine(store, EngineSettings(threads=1))
     small, large = records / "small.csv", records / "large.csv"
     hours = [f"2007-09-{10 + n % 7} {n % 24:02}:00:00" for n in range(20)]
     for file, users in ((small, 1), (large, 5000)):
@@ -62,7 +61,7 @@ def ingest(disk: Path, records: Path) -> dict:
         file.write_text("\n".join(["user_id,time,tower_id", *lines]) + "\n")
 
     def write(file: Path) -> str:
-        return attempt(disk, lambda: write_records(store, engine, clock, [file], CITY, lambda _: None))
+        return attempt(disk, lambda: engine.ingest(clock, [file], CITY, lambda _: None))
 
     assert write(small) == ""
     week = store.week_file("visits", WEEK)

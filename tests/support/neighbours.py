@@ -25,8 +25,7 @@ from density_assets.geography.voronoi import tower_cells
 from density_assets.privacy import sensitivity as bound
 from density_assets.research.counted_week import CountedWeek, read_counted
 from density_assets.settings import CitySettings, EngineSettings
-from resources.sql.engine import SqlEngine
-from resources.sql.ingest import write_records
+from resources.sql.duckdb_engine import DuckdbEngine
 from resources.tables.store import Store
 
 CELLS, SITES = embedded_city(cells=12, towers=15, seed=3)
@@ -80,10 +79,10 @@ class Case:
         antennas = antennas_table(TOWERS)
         store.write_public("antennas", antennas)
         store.write_public("towers", towers_table(antennas))
-        engine = SqlEngine(store, EngineSettings(threads=self.threads))
+        engine = DuckdbEngine(store, EngineSettings(threads=self.threads))
         engine.part_bytes, engine.rows_per_bucket = self.part_bytes, self.rows_per_bucket
         files = self.layout.write(folder / "records", self.entries, without)
-        write_records(store, engine, week_clock(self.week, ZONE), files, CITY, lambda _: None)
+        engine.ingest(week_clock(self.week, ZONE), files, CITY, lambda _: None)
         names = ("site_salt", "hour_salt", "visit_salt")
         parameters = {"visits_per_user": L, "weight_l": WEIGHT_L, "visits_clamp": CLAMP, "tower_l": TOWER_L}
         parameters |= dict(zip(names, self.salts, strict=True))

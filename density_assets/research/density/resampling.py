@@ -17,7 +17,8 @@ from density_assets.calendar import HOURS
 from density_assets.research.density.week import Week, load_week
 from density_assets.research.study import Source, hashed
 from density_assets.series import vector
-from resources.sql.engine import SqlEngine, used
+from resources.sql.duckdb_engine import DuckdbEngine
+from resources.sql.engine import used
 from resources.sql.models import Model, model
 from resources.sql.parameters import model_parameters
 from resources.tables.files import make_folder, parquet_bytes, write_durably
@@ -71,7 +72,7 @@ def _identity(source: Source, wanted: Model, parameters: dict[str, Any]) -> str:
 
 
 def _counted(source: Source, name: str, parameters: dict[str, Any], what: str) -> pl.DataFrame:
-    engine = SqlEngine(source.store, source.settings.engine)
+    engine = DuckdbEngine(source.store, source.settings.engine)
 
     def report(line: str) -> None:
         source.report(f"{what}: {line}")

@@ -15,7 +15,7 @@ from density_assets.geography.places import Places
 from density_assets.geography.tables import antennas_table, towers_table
 from density_assets.research.counted_week import CountedWeek, read_counted
 from density_assets.settings import EngineSettings
-from resources.sql.engine import SqlEngine
+from resources.sql.duckdb_engine import DuckdbEngine
 from resources.tables.store import Store
 
 MODELS = ("truncated_visits", "tower_series", "tower_totals", "one_visit_histogram", "visit_total")
@@ -34,7 +34,7 @@ def counted(folder: Path, towers: Towers, places: Places, people: People, parame
     store = Store(folder, "town")
     store.write_public("towers", towers_table(antennas_table(towers)))
     store.write_week("visits", MONDAY, _visits(people, towers))
-    engine = SqlEngine(store, EngineSettings(threads=1))
+    engine = DuckdbEngine(store, EngineSettings(threads=1))
     for name in MODELS:
         engine.materialise(name, MONDAY, {**parameters, **SALTS}, lambda _: None)
     return read_counted(store, MONDAY, places)

@@ -12,7 +12,8 @@ import pytest
 from scipy.stats import chisquare
 
 from density_assets.settings import EngineSettings
-from resources.sql.engine import KEYS, SqlEngine, buckets
+from resources.sql.duckdb_engine import DuckdbEngine, buckets
+from resources.sql.engine import KEYS
 from resources.tables import week_writer
 from resources.tables.store import Store
 
@@ -39,7 +40,7 @@ def week(store: Store, rows: list[tuple[int, int, str]], towers: pl.DataFrame = 
 
 def run(store: Store, name: str, **changed: int) -> pl.DataFrame:
     settings = EngineSettings(threads=changed.pop("threads", 2), rows_per_bucket=changed.pop("rows_per_bucket", 10**6))
-    SqlEngine(store, settings).materialise(name, WEEK, PARAMETERS | changed, lambda _: None)
+    DuckdbEngine(store, settings).materialise(name, WEEK, PARAMETERS | changed, lambda _: None)
     return store.read_week(name, WEEK)
 
 
@@ -109,7 +110,7 @@ def test_buckets_are_smaller_than_a_row_group_where_they_must_be(store, spread):
 
 @pytest.mark.parametrize(("memory", "most"), [("800MB", 3_000_000), ("4GB", 3_000_000), ("32MB", 100_000)])
 def test_buckets_fit_the_memory(store, memory, most):
-    engine = SqlEngine(store, EngineSettings(memory=memory))
+    engine = DuckdbEngine(store, EngineSettings(memory=memory))
     assert 0.9 * most <= engine.rows_per_bucket <= most
 
 
@@ -165,7 +166,7 @@ def test_users_with_one_key_are_still_two(store):
 
 def test_the_checks_read_how_many_users_have_how_many_visits(store):
     week(store, [(1, 0, "A"), (1, 0, "B"), (1, 1, "A"), (2, 5, "C"), (3, 5, "D")])
-    engine = SqlEngine(store, EngineSettings())
+    engine = DuckdbEngine(store, EngineSettings())
     counted = {name: engine.counted(name, WEEK, {}, lambda _: None) for name in ("visits_per_user", "squares_per_user")}
     assert counted["visits_per_user"].rows() == [(1, 2), (3, 1)]
     assert counted["squares_per_user"].rows() == [(1, 1, 2), (3, 5, 1)]  # two visits at A and one at B: 4 + 1

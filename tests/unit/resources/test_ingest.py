@@ -16,8 +16,7 @@ from density_assets.calendar import week_clock
 from density_assets.errors import BadInput
 from density_assets.settings import CitySettings, EngineSettings
 from resources.sql import ingest
-from resources.sql.engine import SqlEngine
-from resources.sql.ingest import write_records
+from resources.sql.duckdb_engine import DuckdbEngine
 from resources.tables.store import Store
 
 WEEK = date(2007, 9, 10)
@@ -34,7 +33,7 @@ def store(tmp_path):
 
 def stored(store: Store, files: list[Path], week: date = WEEK, zone: str = "Europe/Paris") -> dict[str, int]:
     clock = week_clock(week, ZoneInfo(zone))
-    return write_records(store, SqlEngine(store, EngineSettings()), clock, files, CITY, lambda _: None)
+    return DuckdbEngine(store, EngineSettings()).ingest(clock, files, CITY, lambda _: None)
 
 
 def csv(store: Store, *lines: str, name: str = "r.csv") -> Path:
@@ -124,7 +123,7 @@ def test_records_that_cannot_be_used_are_counted_by_reason(store):
 def test_whoever_watches_hears_that_most_records_cannot_be_used(store):
     clock, heard = week_clock(WEEK, ZoneInfo("Europe/Paris")), []
     lines = ["ann,2007-09-10 08:00:00,A"] * 2 + ["bob,noon,A"] * 3
-    write_records(store, SqlEngine(store, EngineSettings()), clock, [csv(store, *lines)], CITY, heard.append)
+    DuckdbEngine(store, EngineSettings()).ingest(clock, [csv(store, *lines)], CITY, heard.append)
     (warning,) = (line for line in heard if "most records must be usable, 2 of 5 are (3 time not readable)" in line)
     assert warning.endswith("confidential/about/visits/2007-09-10.json")
 

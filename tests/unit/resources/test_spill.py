@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 from density_assets.settings import EngineSettings
-from resources.sql.engine import SqlEngine
+from resources.sql.duckdb_engine import DuckdbEngine
 from resources.tables.spill import spill_folder, sweep
 from resources.tables.store import Store
 
@@ -21,7 +21,7 @@ with spill_folder(Path(sys.argv[1])) as folder:
 
 def test_what_does_not_fit_memory_is_written_for_its_owner_alone_and_goes(tmp_path):
     store = Store(tmp_path, "town")
-    engine = SqlEngine(store, EngineSettings(memory="20MB", threads=1))
+    engine = DuckdbEngine(store, EngineSettings(memory="20MB", threads=1))
     with engine.connect() as connection:
         connection.execute("create table big as select range as a, range * 7919 % 10007 as b from range(4000000)")
         spilled = [file for file in (store.confidential / "spill").rglob("*") if file.is_file() and file.stat().st_size]
