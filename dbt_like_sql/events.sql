@@ -1,18 +1,25 @@
 -- Raw records as events of the week: the hour read off the city's wall clock, the antenna mapped to its site,
 -- and a reason where a record cannot be used. Clocks are folded and antennas mapped before anything is
 -- deduplicated; the other order would let one person count more often than the bound allows.
-with placed as (
+with timed as (
   select
     record_user,
     record_tower,
-    try_cast(floor((
+    (
       case
         when moment < $change then moment + $before
         when moment >= $change then moment + $after
         else wall_clock
       end - $monday
-    ) / 3600) as bigint) as hour
+    ) / 3600 as hours
   from records
+),
+placed as (
+  select
+    record_user,
+    record_tower,
+    case when not isnan(hours) and abs(hours) < 9e18 then cast(floor(hours) as bigint) end as hour
+  from timed
 )
 select
   record_user as user_id,                                               -- the subscriber identifier of the record

@@ -99,11 +99,26 @@ class City:
     @cached_property
     def store(self) -> Store:
         """Its tables."""
-        return Store(self.home, self.name, stamp_values(self.settings))
+        return Store(self.home, self.name, stamp_values(self.settings), self._weeks_elsewhere())
+
+    def _weeks_elsewhere(self) -> str | None:
+        """Where confidential weeks lie if they are not files of the home; Spark writes many files a week."""
+        given = self.settings.storage.weeks
+        if given is not None:
+            return given if "://" in given else str(self.settings.path(given).absolute())
+        return str(self.home.absolute() / self.name / "confidential" / "weeks") if self._spark else None
+
+    @property
+    def _spark(self) -> bool:
+        return self.settings.engine.name == "spark"
 
     @cached_property
     def engine(self) -> Engine:
         """What runs SQL over its confidential tables."""
+        if self._spark:
+            from resources.sql.spark_engine import SparkEngine  # it may not be installed
+
+            return SparkEngine(self.store, self.settings.engine)
         return DuckdbEngine(self.store, self.settings.engine)
 
     @cached_property

@@ -54,6 +54,16 @@ def _address(webhook: str) -> str:
     return webhook
 
 
+def _place(place: str) -> str:
+    """A path, or the URL of a store; a password in it would end up in messages and logs."""
+    if "://" not in place:
+        return str(_plain(place))
+    parts = urlsplit(place)
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise ValueError("must be a path or a plain URL such as s3://bucket/folder: keys belong into the environment")
+    return place
+
+
 def _day(value: Any) -> date:
     """A day as TOML has it, or as text; pydantic would take a number for seconds since 1970."""
     if isinstance(value, str):
@@ -74,6 +84,7 @@ Week = Annotated[date, BeforeValidator(_day), AfterValidator(_in_the_calendar)]
 PlainPath = Annotated[Path, AfterValidator(_plain)]
 PlainPattern = Annotated[str, AfterValidator(_plain)]
 Address = Annotated[str, Field(pattern=r"^https?://[^\s/]+"), AfterValidator(_address)]
+Place = Annotated[str, Field(min_length=1), AfterValidator(_place)]
 Flag = Annotated[bool, Strict()]
 Count = Annotated[int, Strict(), Field(ge=1, le=10**10)]  # of people or rows
 Cap = Annotated[int, Strict(), Field(ge=1, le=10**6)]  # of visits; times 2^32 it must fit into 64 bits

@@ -1,9 +1,10 @@
 """Everything a person chooses, read from one TOML file and validated before anything runs.
 
-Tables: `[city]` (what is counted), `[privacy]` (what is promised), `[scheme]` (how it is kept), `[engine]` (what the
-machine may use), `[alerts]` (who is told of a failed run), `[operator]` (who schedules act for), `[signing]` (the key),
-`[anchor]` (where the ledger's head is kept as well), `[web]` (by which names the UI is called) and `[revisions]` (which
-weeks are released anew). Without a file the embedded city is used, at the size of the case study.
+Tables: `[city]` (what is counted), `[privacy]` (what is promised), `[scheme]` (how it is kept), `[engine]` (what runs
+the SQL, and what it may use), `[storage]` (where confidential weeks lie), `[alerts]` (who is told of a failed run),
+`[operator]` (who schedules act for), `[signing]` (the key), `[anchor]` (where the ledger's head is kept as well),
+`[web]` (by which names the UI is called) and `[revisions]` (which weeks are released anew). Without a file the embedded
+city is used, at the size of the case study.
 """
 
 import os
@@ -27,6 +28,7 @@ from density_assets.setting_types import (
     Flag,
     Memory,
     Name,
+    Place,
     PlainPath,
     PlainPattern,
     Seed,
@@ -173,8 +175,14 @@ class SchemeSettings(_Table):
 
 
 class EngineSettings(_Table):
-    """What the database may use of this machine."""
+    """What runs the SQL: DuckDB, and what it may use of this machine; or Spark, and where that is.
 
+    master: of Spark, such as `local[4]`, `spark://host:7077`, `yarn`; or `sc://host` for Spark Connect. Everything else
+        Spark reads from its own `spark-defaults.conf`.
+    """
+
+    name: Literal["duckdb", "spark"] = "duckdb"
+    master: Name | None = None
     memory: Memory = "800MB"
     threads: Threads = min(os.cpu_count() or 1, 8)
     rows_per_bucket: Annotated[Count, Field(ge=1_000)] = 3_000_000
@@ -183,6 +191,12 @@ class EngineSettings(_Table):
     def memory_bytes(self) -> int:
         """The memory as a number."""
         return memory_bytes(self.memory)
+
+
+class StorageSettings(_Table):
+    """Where the weeks of confidential tables lie: in the home, or at a path or URL that other machines reach too."""
+
+    weeks: Place | None = None
 
 
 class AlertSettings(_Table):
@@ -235,6 +249,7 @@ class Settings(_Table):
     privacy: PrivacySettings = PrivacySettings()
     scheme: SchemeSettings = SchemeSettings()
     engine: EngineSettings = EngineSettings()
+    storage: StorageSettings = StorageSettings()
     alerts: AlertSettings = AlertSettings()
     operator: OperatorSettings = OperatorSettings()
     signing: SigningSettings = SigningSettings()

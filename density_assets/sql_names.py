@@ -6,6 +6,11 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+def backquoted(name: str) -> str:
+    """The same as Spark writes it."""
+    return "`" + name.replace("`", "``") + "`"
+
+
 def literal(text: str) -> str:
     """A text constant."""
     return "'" + text.replace("'", "''") + "'"

@@ -94,7 +94,7 @@ class Reader:
     def exists(self, asset: str) -> bool:
         """Whether the week of a secret input is there."""
         table = self._shelf(asset).table
-        return self._store().week_file(table, self.monday).exists()
+        return self._store().has_week(table, self.monday)
 
     def made(self, asset: str) -> bool:
         """Whether the week of a released input is there."""

@@ -64,7 +64,7 @@ class Source:
     def fingerprint(self, asset: str) -> str:
         """Changes with the content of an asset's table: of this week, or of the public one."""
         table = TABLES_OF.get(asset, asset)
-        if self.store.week_file(table, self.week).exists():
+        if self.store.has_week(table, self.week):
             return self.store.week_fingerprint(table, self.week)
         return fingerprint(self.public(asset))
 

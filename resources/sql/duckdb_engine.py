@@ -5,7 +5,7 @@ another: exactly the same result, a fraction of the memory. Visit files are sort
 of users is a range of keys, and Parquet statistics let each bucket read its own part of the file only.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date
 from itertools import pairwise
@@ -30,6 +30,7 @@ from resources.sql.models import Model, model
 from resources.tables.files import private_files
 from resources.tables.spill import spill_folder
 from resources.tables.store import Store
+from resources.tables.weeks import Kept
 
 PARTS_IN_MEMORY = 8  # records grow when they are read and sorted; so many parts of files would fit
 BYTES_FOR_ITSELF = 8_000_000  # what the database needs before the first row
@@ -59,7 +60,7 @@ class DuckdbEngine:
             connection.execute("set enable_progress_bar = false")
             yield connection
 
-    def ingest(self, clock: WeekClock, files: list[Path], city: CitySettings, report: Report) -> dict[str, int]:
+    def ingest(self, clock: WeekClock, files: Sequence[Path], city: CitySettings, report: Report) -> dict[str, int]:
         """Store the visits of a week of real records; returns how many records were rejected, by reason."""
         with self.connect() as connection:
             bounds = Bounds(self._part_bytes, self._rows_at_once)
@@ -97,23 +98,26 @@ class DuckdbEngine:
     ) -> Iterator[pa.Table]:
         big = [table for table in query.reads if table in PER_USER]
         # Once for all buckets: each is compared with its digest, which takes as long as to read it.
-        files = {table: self._store.current_week(table, week) for table in {"visits", *big}}
-        ranges = self._buckets(files["visits"], week)
+        kept = {table: self._store.current_week(table, week) for table in {"visits", *big}}
+        for system in [found.system for found in kept.values() if not found.local][:1]:
+            connection.register_filesystem(system)
+        ranges = self._buckets(kept["visits"], week)
         for done, (above, upto) in enumerate(ranges, start=1):
             key = ColumnExpression("user_key")
             in_bucket = (key > ConstantExpression(above)) & (key <= ConstantExpression(upto))
             with self._unquoted(query):
                 for table in big:
-                    connection.read_parquet(str(files[table])).filter(in_bucket).create_view(table, replace=True)
+                    files = connection.read_parquet(list(kept[table].files))
+                    files.filter(in_bucket).create_view(table, replace=True)
                 rows = connection.sql(query.sql, params=used(query, parameters)).to_arrow_table()
             yield rows
             report(f"{query.name}: {done / len(ranges):.0%}")
 
-    def _buckets(self, file: Path, week: date) -> list[tuple[int, int]]:
+    def _buckets(self, visits: Kept, week: date) -> list[tuple[int, int]]:
         try:
-            return buckets(file, self.rows_per_bucket)
+            return buckets(visits, self.rows_per_bucket)
         except (*ARROW_DAMAGE, ValueError) as error:
-            raise self._store.damaged("visits", week, error) from None
+            raise self._store.damaged("visits", week, f"reading it gave {type(error).__name__}") from None
 
     @contextmanager
     def _unquoted(self, query: Model) -> Iterator[None]:
@@ -136,23 +140,31 @@ class DuckdbEngine:
                 connection.register(table, self._store.read_public(table).to_arrow())
 
 
-def buckets(file: Path, rows_per_bucket: int) -> list[tuple[int, int]]:
-    """Ranges of user keys (above, up to), together all keys, each with about so many rows of the file.
+def buckets(visits: Kept, rows_per_bucket: int) -> list[tuple[int, int]]:
+    """Ranges of user keys (above, up to), together all keys, each with about so many rows.
 
     A user belongs to one range whole, because ranges are cut between keys and a user has one key. Within a row group
     keys are taken to be spread evenly: they are hashes, or the numbers of simulated users.
     """
-    metadata = pq.read_metadata(file)
-    column = metadata.schema.names.index("user_key")
-    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups) if metadata.row_group(i).num_rows]
-    rows = np.cumsum([0, *(group.num_rows for group in groups)])
-    statistics = [group.column(column).statistics for group in groups]
-    if not all(known and known.has_min_max for known in statistics):
-        raise ValueError("row groups must say which keys they hold")
-    keys = [-1, *(known.max for known in statistics)]
+    groups = sorted(group for file in visits.files for group in _row_groups(visits, file))
+    rows = np.cumsum([0, *(number for _, number in groups)])
+    keys = [-1, *(largest for largest, _ in groups)]
     cuts = np.interp(np.arange(rows_per_bucket, rows[-1], rows_per_bucket), rows, keys)
     edges = [-1, *np.unique(cuts.astype(np.int64)).tolist(), KEYS]
     return list(pairwise(edges))
+
+
+def _row_groups(visits: Kept, name: str) -> Iterator[tuple[int, int]]:
+    """The largest user key and the number of rows of each row group of a file."""
+    with visits.opened(name) as file:
+        metadata = pq.read_metadata(file)
+    column = metadata.schema.names.index("user_key")
+    for group in map(metadata.row_group, range(metadata.num_row_groups)):
+        known = group.column(column).statistics
+        if group.num_rows and not (known and known.has_min_max):
+            raise ValueError("row groups must say which keys they hold")
+        if group.num_rows:
+            yield known.max, group.num_rows
 
 
 def _added_up(query: Model, parts: Iterator[pa.Table]) -> pa.Table:

@@ -5,7 +5,7 @@ nothing but counts over them comes out. Whoever adds an engine offers these meth
 equal records give equal tables, row by row and type by type, hence the same truncation and the same sample.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any, Protocol
@@ -25,7 +25,7 @@ Report = Callable[[str], None]
 class Engine(Protocol):
     """Computes the tables of the visits side of one city."""
 
-    def ingest(self, clock: WeekClock, files: list[Path], city: CitySettings, report: Report) -> dict[str, int]:
+    def ingest(self, clock: WeekClock, files: Sequence[Path], city: CitySettings, report: Report) -> dict[str, int]:
         """Store the visits of a week of real records; returns how many records were rejected, by reason.
 
         report: told how far it is, and if most records cannot be used; may be heard by those only who may read them.
@@ -38,6 +38,11 @@ class Engine(Protocol):
         self, name: str, week: date, parameters: dict[str, Any], report: Report, by: tuple[str, ...] = ()
     ) -> pl.DataFrame:
         """What a model would say, without storing it: its sums, or the number of its rows `by` some columns."""
+
+
+def clock_parameters(clock: WeekClock) -> dict[str, Any]:
+    """What `events.sql` asks for: when the week begins, and what to add to UTC before and after clocks change in it."""
+    return {"monday": clock.monday, "change": clock.change, "before": clock.before, "after": clock.after}
 
 
 def used(query: Model, parameters: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ is deduplicated and sorted on its own. Staged parts live in the confidential fol
 
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import date
@@ -28,7 +28,7 @@ from density_assets.records.event_files import no_records, open_records
 from density_assets.records.usable import USABLE, mostly_unusable
 from density_assets.settings import CitySettings
 from resources.faults import fault
-from resources.sql.engine import KEYS, Report
+from resources.sql.engine import KEYS, Report, clock_parameters
 from resources.sql.models import model
 from resources.tables.files import private_files
 from resources.tables.store import Store
@@ -65,7 +65,7 @@ def write_records(
     connection: duckdb.DuckDBPyConnection,
     bounds: Bounds,
     clock: WeekClock,
-    files: list[Path],
+    files: Sequence[Path],
     city: CitySettings,
     report: Report,
 ) -> dict[str, int]:
@@ -108,7 +108,7 @@ def events(
     connection: duckdb.DuckDBPyConnection,
     antennas: pl.DataFrame,
     clock: WeekClock,
-    files: list[Path],
+    files: Sequence[Path],
     city: CitySettings,
     rejected: Counter[str],
 ) -> duckdb.DuckDBPyRelation:
@@ -118,16 +118,10 @@ def events(
     """
     columns = {"user": city.visit_user, "time": city.visit_time, "tower": city.visit_tower}
     connection.execute("set TimeZone = 'UTC'")
-    records = open_records(connection, files, rejected, **columns) if files else no_records(connection)
+    records = open_records(connection, list(files), rejected, **columns) if files else no_records(connection)
     records.create_view("records")
     connection.register("antennas", antennas.to_arrow())
-    parameters = {
-        "monday": clock.monday,
-        "change": clock.change,
-        "before": clock.before,
-        "after": clock.after,
-    }
-    return connection.sql(model("events").sql, params=parameters)
+    return connection.sql(model("events").sql, params=clock_parameters(clock))
 
 
 def _stage(found: duckdb.DuckDBPyRelation, staged: list[Path], rows_at_once: int, rejected: Counter[str]) -> int:

@@ -1,7 +1,7 @@
 """Erasing a week: what is confidential goes once the release exists, and the release stays as good as it was.
 
-Erasing is unlinking files. Measurements, released files and the ledger hold no records, so the doors of an erased week
-still answer with what they drew. What an operator put in is the operator's, and is left alone.
+Erasing is unlinking files, wherever weeks are kept. Measurements, released files and the ledger hold no records, so the
+doors of an erased week still answer with what they drew. What an operator put in is the operator's, and is left alone.
 """
 
 import json
@@ -16,19 +16,21 @@ from density_assets.publication.files import Naming, draw_file
 from density_assets.publication.verification import stated_charges, verify_release
 from resources.tables.files import private_files, write_durably
 from resources.tables.spill import sweep
+from resources.tables.stamps import RELEVANT
 from resources.tables.store import Store
 
 SHARED = ("spill",)  # folders of the confidential zone that belong to no week
 
 
-def purge(store: Store, week: date, revision: int, *, force: bool = False) -> list[Path]:
+def purge(store: Store, week: date, revision: int, *, force: bool = False) -> list[str]:
     """Erase the confidential zone of a week; returns what was erased.
 
     revision: the release that must be complete before.
     force: erase even if it is not; the week can then never be released from what is kept here.
     """
     with ExitStack() as alone:
-        for table in sorted(file.name for file in store.confidential.iterdir() if file.is_dir()):
+        kept = {file.name for file in store.confidential.iterdir() if file.is_dir()}
+        for table in sorted({*kept, *RELEVANT}):
             alone.enter_context(store.locked(f"{table}-{week}"))  # whoever is writing ends first
         lacking = "; ".join(lacks(store, week, revision))
         if lacking and not force:
@@ -36,14 +38,15 @@ def purge(store: Store, week: date, revision: int, *, force: bool = False) -> li
                 f"the week of {week} must be released before its records are erased, but {lacking}: release it first, "
                 "or force the purge (make purge … FORCE=1) and give the release up"
             )
-        erased = traces(store, week)
-        for file in erased:
+        here, elsewhere = traces(store, week), store.weeks.traces(week)
+        store.weeks.erase(week)
+        for file in here:
             file.unlink()
     shutil.rmtree(store.confidential / "staging" / str(week), ignore_errors=True)
     sweep(store.confidential)
     store.refresh_views()
     _note(store, week, forced=bool(lacking))
-    return erased
+    return [*elsewhere, *map(str, here)]
 
 
 def lacks(store: Store, week: date, revision: int) -> Iterator[str]:
@@ -59,7 +62,7 @@ def lacks(store: Store, week: date, revision: int) -> Iterator[str]:
 
 
 def traces(store: Store, week: date) -> list[Path]:
-    """Every confidential file of a week: its name, or that of a folder it lies in, says so."""
+    """Every confidential file of a week in the home: its name, or that of a folder it lies in, says so."""
     files = (file for file in store.confidential.rglob("*") if file.is_file() or file.is_symlink())
     inside = ((file, file.relative_to(store.confidential)) for file in files)
     return sorted(file for file, path in inside if str(week) in str(path) and path.parts[0] not in SHARED)

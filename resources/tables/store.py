@@ -1,42 +1,40 @@
 """Where tables lie: two folders per city, one of which may be handed out.
 
-`confidential/` (readable by its owner only) holds one Parquet file per table and week, its digest beside it, behind
-views in `confidential.duckdb`. A week is written aside and moved into place, so a crash leaves the old week, readers
-never wait, and erasing a week is unlinking a file. `release/` is kept likewise (`released.py`). Nothing that a process
-died over is ever read: it ends in `.partial`.
+`confidential/` (readable by its owner only) holds one Parquet file per table and week (`week_files.py`) behind views in
+`confidential.duckdb`; settings may say that weeks lie elsewhere (`week_objects.py`). `release/` is kept likewise
+(`released.py`). A week is there whole or not at all, readers never wait, and nothing that a process died over is read.
 """
 
 import hmac
-import json
-import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import date
 from pathlib import Path
 
 import polars as pl
 import pyarrow.parquet as pq
 
-from density_assets.damage import ARROW_DAMAGE, POLARS_DAMAGE
+from density_assets.damage import POLARS_DAMAGE
 from density_assets.errors import BadInput
 from resources.faults import in_clear_words
 from resources.tables.content import column_types
 from resources.tables.databases import replacing
-from resources.tables.digests import digest, is_whole, note_digest
 from resources.tables.files import close_to_others, make_folder, private_files, write_durably
 from resources.tables.release_database import adopt
 from resources.tables.released import ReleasedTables
 from resources.tables.stamps import Stamp, difference, geography_stamp, stamp_of
-from resources.tables.week_writer import STAMP, WeekWriter
-
-FAULTY = ".faulty"  # beside a week that a check has found wrong
+from resources.tables.week_files import WeekFiles
+from resources.tables.week_objects import Attempt, WeekObjects
+from resources.tables.week_writer import WeekWriter
+from resources.tables.weeks import Kept, NotWhole, Weeks
 
 
 class Store(ReleasedTables):
     """All tables of one city: the released ones, and those nobody but their owner may read."""
 
-    def __init__(self, home: Path, city: str, stamp: Stamp | None = None) -> None:
+    def __init__(self, home: Path, city: str, stamp: Stamp | None = None, elsewhere: str | None = None) -> None:
+        """elsewhere: a path or URL for the weeks of confidential tables, if they are not to be files of the home."""
         super().__init__(home / city)
         self._stamp = stamp or {}
         self._geography: tuple[tuple[int, ...], Stamp] = ((), {})  # when its tables were written, and what it says
@@ -44,6 +42,10 @@ class Store(ReleasedTables):
         with in_clear_words(home):
             self._make_folders()
             adopt(self)
+        self._files = WeekFiles(self.confidential, self.keyed)
+        self.weeks: Weeks = self._files
+        if elsewhere is not None:
+            self.weeks = WeekObjects(elsewhere, self.confidential, self.keyed)
 
     def _make_folders(self) -> None:
         make_folder(self.release)
@@ -53,29 +55,34 @@ class Store(ReleasedTables):
         self.confidential.chmod(0o700)
         self.locks.mkdir(mode=0o700, exist_ok=True)  # a step behind a wall could make it, but not open a file in it
 
-    # --- confidential: one Parquet file per table and week -------------------------------------------
+    # --- confidential: a table and a week at a time ----------------------------------------------------
 
     def week_file(self, table: str, week: date) -> Path:
-        """Where a week of a confidential table lies, whether or not it is there."""
-        return self.confidential / table / f"{week}.parquet"
+        """Where a week of a confidential table lies in the home, whether or not it is there."""
+        return self._files.file(table, week)
+
+    def has_week(self, table: str, week: date) -> bool:
+        """Whether a week of a confidential table is there."""
+        return self.weeks.exists(table, week)
 
     @contextmanager
     def writing_week(self, table: str, week: date) -> Iterator[WeekWriter]:
         """Write a week of a confidential table piece by piece; it appears whole at the end, or not at all."""
-        file = self.week_file(table, week)
-        with private_files(), self.locked(f"{table}-{week}"):
-            file.parent.mkdir(exist_ok=True)
-            partial = file.with_suffix(".partial")
-            writer = WeekWriter(partial, week, self._stamp_now(table))
-            try:
-                yield writer
-            except BaseException:
-                writer.abandon()
-                raise
-            writer.finish()
-            note_digest(file, partial, self.keyed)
-            os.replace(partial, file)
-            file.with_suffix(FAULTY).unlink(missing_ok=True)
+        with self._replacing(table, week) as stamp, self.weeks.writing(table, week, stamp) as writer:
+            yield writer
+
+    @contextmanager
+    def gathering_week(self, table: str, week: date) -> Iterator[Attempt]:
+        """The same for whoever writes many files at once, from several machines."""
+        if not isinstance(self.weeks, WeekObjects):
+            raise BadInput(f"{table} must be kept in folders for many files to be written at once: set storage.weeks")
+        with self._replacing(table, week) as stamp, self.weeks.gathering(table, week, stamp) as attempt:
+            yield attempt
+
+    @contextmanager
+    def _replacing(self, table: str, week: date) -> Iterator[Stamp]:
+        with self.locked(f"{table}-{week}"):
+            yield self._stamp_now(table)
             self.refresh_views()
 
     def write_week(self, table: str, week: date, frame: pl.DataFrame) -> None:
@@ -85,42 +92,40 @@ class Store(ReleasedTables):
 
     def read_week(self, table: str, week: date) -> pl.DataFrame:
         """One week of a confidential table, without its week column."""
-        file = self.current_week(table, week)
+        kept = self.current_week(table, week)
         try:
-            return pl.read_parquet(file).drop("week")
+            with ExitStack() as opened:
+                files = [opened.enter_context(kept.opened(file)) for file in kept.files]
+                return pl.concat([pl.read_parquet(file) for file in files]).drop("week")
         except POLARS_DAMAGE as error:
-            raise self.damaged(table, week, error) from None
+            raise self.damaged(table, week, f"reading it gave {type(error).__name__}") from None
 
-    def current_week(self, table: str, week: date) -> Path:
-        """The file of a week, after a look at whether it is whole and what it was made under."""
-        file = self.week_file(table, week)
-        if not file.exists():
+    def current_week(self, table: str, week: date) -> Kept:
+        """The files of a week, after a look at whether they are whole and what they were made under."""
+        if not self.weeks.exists(table, week):
             why = "its confidential zone was erased" if self.purge_note(week).exists() else "it was never made"
             raise BadInput(
                 f"{table} of the week of {week} must be there, but {why}: materialise it, with what it comes from; "
                 "what was released needs no records"
             )
-        if file.with_suffix(FAULTY).exists():
+        if self.weeks.refused(table, week):
             raise BadInput(
                 f"{table} of the week of {week} must have passed its checks, one found a fault of the software: "
                 "mend that, then materialise it again"
             )
-        if not is_whole(file, self.keyed):
-            raise self.damaged(table, week)
         try:
-            made = json.loads((pq.read_schema(file).metadata or {}).get(STAMP, b"{}"))
-        except (*ARROW_DAMAGE, ValueError) as error:
-            raise self.damaged(table, week, error) from None
-        if changed := difference(made, self._stamp_now(table)):
+            kept = self.weeks.look(table, week)
+        except NotWhole as found:
+            raise self.damaged(table, week, str(found)) from None
+        if changed := difference(kept.stamp, self._stamp_now(table)):
             raise BadInput(
                 f"{table} of the week of {week} must be made under the settings it is used under, but {changed}: "
                 "materialise it again, with what it comes from"
             )
-        return file
+        return kept
 
-    def damaged(self, table: str, week: date, error: BaseException | None = None) -> BadInput:
+    def damaged(self, table: str, week: date, found: str) -> BadInput:
         """What to say of a week that is not what was written, or cannot be read; never what was read."""
-        found = "it is not what was written" if error is None else f"reading it gave {type(error).__name__}"
         return BadInput(
             f"{table} of the week of {week} must be whole, but {found}: materialise it again, with what it comes from"
         )
@@ -135,8 +140,7 @@ class Store(ReleasedTables):
 
     def refuse_week(self, table: str, week: date) -> None:
         """Let nobody read a week that is not what its bounds say, until it is made again."""
-        with private_files():
-            self.week_file(table, week).with_suffix(FAULTY).touch()
+        self.weeks.refuse(table, week)
 
     def purge_note(self, week: date) -> Path:
         """Where it says that the confidential zone of a week was erased."""
@@ -144,15 +148,19 @@ class Store(ReleasedTables):
 
     def week_shape(self, table: str, week: date) -> tuple[int, dict[str, str]]:
         """How many rows a week of a confidential table has (itself confidential), and its columns' types."""
-        metadata = pq.read_metadata(self.current_week(table, week))
-        return metadata.num_rows, column_types(metadata.schema.to_arrow_schema())
+        kept, rows, types = self.current_week(table, week), 0, {}
+        for name in kept.files:
+            with kept.opened(name) as file:
+                metadata = pq.read_metadata(file)
+            rows, types = rows + metadata.num_rows, column_types(metadata.schema.to_arrow_schema())
+        return rows, types
 
     def refresh_views(self) -> None:
-        """Point the views of `confidential.duckdb` at the Parquet files that are there."""
+        """Point the views of `confidential.duckdb` at the Parquet files of this machine that hold whole weeks."""
         database = self.confidential / "confidential.duckdb"
         with private_files(), self.locked("views"), replacing(database) as connection:
-            for folder in sorted({file.parent for file in self.confidential.glob("*/*.parquet")}):
-                connection.read_parquet(str(folder / "*.parquet")).create_view(folder.name)
+            for table, files in self.weeks.views().items():
+                connection.read_parquet(files).create_view(table)
 
     # --- keys and fingerprints --------------------------------------------------------------------------
 
@@ -168,7 +176,7 @@ class Store(ReleasedTables):
 
     def week_fingerprint(self, table: str, week: date) -> str:
         """Keyed hash of a confidential week: equal for equal content, useless for confirming a guess."""
-        return digest(self.week_file(table, week), self.keyed)
+        return self.weeks.fingerprint(table, week)
 
     def keyed(self, fingerprint: str) -> str:
         """A fingerprint that only this installation can make."""

@@ -82,14 +82,14 @@ def test_buckets_and_threads_do_not_change_a_byte(tmp_path, monkeypatch):
         for name in ("truncated_visits", "tower_series", "tower_totals", "one_visit_histogram", "visit_total"):
             run(store, name, **changed)
             written.append((name, store.week_file(name, WEEK).read_bytes()))
-    assert len(buckets(store.week_file("visits", WEEK), 1_000)) > 3
+    assert len(buckets(store.current_week("visits", WEEK), 1_000)) > 3
     assert len({content for name, content in written}) == 5
 
 
 def test_buckets_hold_whole_users_and_together_all_keys(store, monkeypatch):
     monkeypatch.setattr(week_writer, "ROW_GROUP", 100)
     week(store, crowd(200))
-    ranges = buckets(store.week_file("visits", WEEK), 1_000)
+    ranges = buckets(store.current_week("visits", WEEK), 1_000)
     assert ranges[0][0] == -1
     assert ranges[-1][1] == KEYS
     assert all(upto == above for (_, upto), (above, _) in pairwise(ranges))
@@ -100,7 +100,7 @@ def test_buckets_are_smaller_than_a_row_group_where_they_must_be(store, spread):
     """Whether keys are the numbers of users or spread over all there are."""
     people = [(user * spread, hour, "A") for user in range(3_000) for hour in range(10)]
     week(store, people)
-    ranges = buckets(store.week_file("visits", WEEK), 2_000)
+    ranges = buckets(store.current_week("visits", WEEK), 2_000)
     keys = store.read_week("visits", WEEK)["user_key"]
     sizes = [keys.is_between(above, upto, closed="right").sum() for above, upto in ranges]
     assert len(sizes) == 15

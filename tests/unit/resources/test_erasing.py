@@ -30,7 +30,7 @@ def test_an_unreleased_week_goes_only_by_force_and_takes_no_other_with_it(tmp_pa
         purge(store, WEEK, 1)
     assert weeks(store) == [str(WEEK), str(OTHER)]
     week = store.week_file("visits", WEEK)
-    assert purge(store, WEEK, 1, force=True) == [week.with_suffix(".digest"), week]
+    assert purge(store, WEEK, 1, force=True) == [str(week.with_suffix(".digest")), str(week)]
     assert weeks(store) == [str(OTHER)]
     assert json.loads(store.purge_note(WEEK).read_text())["forced"] is True
     with pytest.raises(BadInput, match="its confidential zone was erased"):

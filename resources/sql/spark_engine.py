@@ -1,0 +1,127 @@
+"""Runs the models of `dbt_like_sql/` on Spark: for records that lie where Spark is, or that no machine holds alone.
+
+Tables with a row per visit are written where they are made, as folders of Parquet files (`week_objects.py`); what is
+counted comes back here and is stored as by any engine. Equal records give equal rows; only their order is free.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pyarrow as pa
+
+from density_assets.calendar import HOURS, WeekClock
+from density_assets.records.usable import USABLE, mostly_unusable
+from density_assets.settings import CitySettings, EngineSettings
+from resources.sql.engine import PER_USER, Report, clock_parameters, used
+from resources.sql.models import Model, model
+from resources.sql.spark_dialect import spark_sql
+from resources.sql.spark_records import hadoop_path, no_records, open_records
+from resources.sql.spark_session import clearly, spark_session
+from resources.tables.store import Store
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+COLUMNS = ("city.visit_user", "city.visit_time", "city.visit_tower")  # settings that name columns of records
+REJECTIONS = ("no user", "time not readable", "outside the week", "unknown tower")  # as events.sql says them
+
+
+class SparkEngine:
+    """Spark over the tables of one city."""
+
+    def __init__(self, store: Store, settings: EngineSettings) -> None:
+        self._store = store
+        self._settings = settings
+
+    def ingest(
+        self, clock: WeekClock, files: Sequence[Path | str], city: CitySettings, report: Report
+    ) -> dict[str, int]:
+        """Store the visits of a week of real records; returns how many records were rejected, by reason."""
+        from pyspark.sql import Observation  # an extra
+        from pyspark.sql import functions as f
+
+        with self._session("visits", report) as session:
+            names = [str(file) for file in files]
+            wanted = {key: getattr(city, key.removeprefix("city.")) for key in COLUMNS}
+            records = open_records(session, names, wanted) if names else no_records(session)
+            records.createOrReplaceTempView("records")
+            _offer(session, "antennas", self._store.read_public("antennas").to_arrow())
+            seen, rejection = Observation("records"), f.col("rejection")
+            kinds = [f.count_if(rejection == reason).alias(reason) for reason in REJECTIONS]
+            events = session.sql(spark_sql(model("events")), clock_parameters(clock))
+            events.observe(seen, f.count_if(rejection.isNull()).alias(USABLE), *kinds).createOrReplaceTempView("events")
+            self._store_rows(session, "visits", clock.week, session.sql(spark_sql(model("visits"))))
+            counts = {reason: int(number) for reason, number in seen.get.items()}
+        if warning := mostly_unusable(counts):
+            report(f"visits: {warning}. See {self._store.confidential}/about/visits/{clock.week}.json")
+        report("visits: 100%")
+        return {reason: number for reason, number in sorted(counts.items()) if number and reason != USABLE}
+
+    def materialise(self, name: str, week: date, parameters: dict[str, Any], report: Report) -> None:
+        """Replace a week of the table that a model describes."""
+        query = model(name)
+        with self._session(name, report) as session:
+            rows = self._rows(session, query, week, parameters)
+            if query.summed:
+                with self._store.writing_week(name, week) as writer:
+                    writer.write(_ordered(rows, query.keys).to_arrow())
+            else:
+                self._store_rows(session, name, week, rows)
+        report(f"{name}: 100%")
+
+    def counted(
+        self, name: str, week: date, parameters: dict[str, Any], report: Report, by: tuple[str, ...] = ()
+    ) -> pl.DataFrame:
+        """What a model would say, without storing it: its sums, or the number of its rows `by` some columns."""
+        from pyspark.sql import functions as f  # an extra
+
+        query = model(name)
+        with self._session(name, report) as session:
+            rows = self._rows(session, query, week, parameters)
+            if query.summed:
+                return _ordered(rows, query.keys)
+            return _ordered(rows.groupBy(*by).agg(f.count("*").alias("rows")), by).cast({"rows": pl.UInt32})
+
+    @contextmanager
+    def _session(self, name: str, report: Report) -> Iterator["SparkSession"]:
+        session = spark_session(self._settings, self._store.confidential, report)
+        with clearly(f"{name}.sql"):
+            yield session
+
+    def _rows(self, session: "SparkSession", query: Model, week: date, parameters: dict[str, Any]) -> "DataFrame":
+        for table in query.reads:
+            if table in PER_USER:
+                files = self._store.current_week(table, week).files
+                session.read.parquet(*map(hadoop_path, files)).createOrReplaceTempView(table)
+            elif table == "hours":
+                _offer(session, table, pa.table({"hour": pa.array(range(HOURS), pa.int64())}))
+            else:
+                _offer(session, table, self._store.read_public(table).to_arrow())
+        return session.sql(spark_sql(query), used(query, parameters))
+
+    def _store_rows(self, session: "SparkSession", name: str, week: date, rows: "DataFrame") -> None:
+        """Write rows where they are made. What they hold is named by sums over them: files come in any order."""
+        from pyspark.sql import functions as f  # an extra
+
+        columns = rows.columns
+        with self._store.gathering_week(name, week) as attempt:
+            folder = hadoop_path(attempt.folder)
+            rows.select(f.lit(week).alias("week"), *columns).write.mode("append").parquet(folder)
+            written = session.read.parquet(folder)
+            row = f.xxhash64(*columns).cast("decimal(38, 0)")
+            sums = written.agg(f.count("*"), f.sum(row), f.sum(f.abs(row))).collect()[0]
+            attempt.content = f"{name} {week} {list(sums)}"
+
+
+def _offer(session: "SparkSession", name: str, table: pa.Table) -> None:
+    session.createDataFrame(table).createOrReplaceTempView(name)
+
+
+def _ordered(rows: "DataFrame", keys: Sequence[str]) -> pl.DataFrame:
+    """Few rows, in the order of their keys."""
+    frame = pl.DataFrame(rows.toArrow())
+    return frame.sort(keys) if keys else frame

@@ -1,0 +1,173 @@
+"""Records of real people as Spark reads them: the columns of Parquet files as (user, time, tower).
+
+The same records as `density_assets.records.event_files` gives, value by value. Types come from the files alone. Times
+are read as the numbers they are stored as, and turned into seconds here: Spark would stop at the first that it cannot
+hold, and one person's odd record would stop everybody's week.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from fsspec.core import url_to_fs
+
+from density_assets.damage import ARROW_DAMAGE
+from density_assets.errors import BadInput
+from density_assets.records.values import FARTHEST, MOST, UNITS
+from density_assets.sql_names import backquoted
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+NOTHING = "cast(null as double)"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of Parquet files: how Spark is to read it, and its type as Arrow names it."""
+
+    name: str
+    stored: str
+    kind: pa.DataType
+
+
+Columns = tuple[Column, Column, Column]
+
+
+def open_records(session: "SparkSession", files: Sequence[str], wanted: Mapping[str, str]) -> "DataFrame":
+    """Records with columns record_user (integer or text), moment, wall_clock and record_tower (text).
+
+    wanted: names of the columns of user, time and tower, by what settings call them.
+    """
+    by_columns: dict[Columns, list[str]] = {}
+    for file in files:
+        by_columns.setdefault(_columns(file, wanted), []).append(file)
+    textual = not all(pa.types.is_integer(user.kind) and not _unsigned(user.kind) for user, _, _ in by_columns)
+    parts = [_records(session, same, columns, textual=textual) for columns, same in by_columns.items()]
+    return reduce(lambda one, other: one.union(other), parts)
+
+
+def no_records(session: "SparkSession") -> "DataFrame":
+    """The records of an empty week."""
+    return session.sql(
+        f"select '' as record_user, {NOTHING} as moment, {NOTHING} as wall_clock, '' as record_tower where false"
+    )
+
+
+def _records(session: "SparkSession", files: list[str], columns: Columns, *, textual: bool) -> "DataFrame":
+    user, time, tower = columns
+    distinct = {column.name: f"{backquoted(column.name)} {column.stored}" for column in columns}
+    raw = session.read.schema(", ".join(distinct.values())).parquet(*map(hadoop_path, files))
+    moment, wall_clock = _time(time)
+    return raw.selectExpr(
+        f"{_user(user, textual=textual)} as record_user",
+        f"{moment} as moment",
+        f"{wall_clock} as wall_clock",
+        f"{_tower(tower)} as record_tower",
+    )
+
+
+def hadoop_path(name: str) -> str:
+    """A path or URL as Spark names it."""
+    if "://" not in name:
+        return f"file://{name}"
+    return name.replace("s3://", "s3a://", 1) if name.startswith("s3://") else name
+
+
+def _columns(file: str, wanted: Mapping[str, str]) -> Columns:
+    system, inside = url_to_fs(file)
+    shown = inside.rsplit("/", 1)[-1]
+    if not shown.endswith(".parquet"):
+        raise BadInput(f"on Spark visit files must be .parquet, got {shown}: convert it, or use DuckDB")
+    try:
+        with system.open(inside, "rb") as content, pq.ParquetFile(content) as parquet:
+            arrow, stored = parquet.schema_arrow, parquet.schema
+            physical = {stored.column(at).path: stored.column(at).physical_type for at in range(len(stored))}
+    except ARROW_DAMAGE as error:
+        raise BadInput(f"visit files must be readable, {shown} gave {type(error).__name__}") from None
+    for setting, name in wanted.items():
+        if arrow.names.count(name) != 1:
+            # Its columns are not named: of a table that was made without a header they are somebody's record.
+            found = "none" if name not in arrow.names else "several"
+            raise BadInput(f"{shown}: {setting} must name one column of the file, {found} of its columns is {name!r}")
+    user, time, tower = (_column(name, arrow.field(name).type, physical.get(name, "")) for name in wanted.values())
+    return user, time, tower
+
+
+def _column(name: str, kind: pa.DataType, physical: str) -> Column:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    if physical == "INT96":
+        return Column(name, "timestamp", pa.timestamp("us"))
+    for known, stored in (
+        (pa.types.is_timestamp, "bigint"),
+        (pa.types.is_date32, "int"),
+        (pa.types.is_uint64, "decimal(20, 0)"),
+        (pa.types.is_uint32, "bigint"),
+        (pa.types.is_integer, "bigint" if physical == "INT64" else "int"),
+        (pa.types.is_float32, "float"),
+        (pa.types.is_float64, "double"),
+        (pa.types.is_decimal, f"decimal({getattr(kind, 'precision', 1)}, {getattr(kind, 'scale', 0)})"),
+        (_is_text, "string"),
+    ):
+        if known(kind):
+            return Column(name, stored, kind)
+    raise BadInput(f"visit files must hold numbers, times and text, column {name!r} is {kind}")
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _unsigned(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_uint64(kind))
+
+
+def _text(column: Column) -> str:
+    """Text, null where it is no UTF-8."""
+    name = backquoted(column.name)
+    return f"case when is_valid_utf8({name}) then {name} end" if _is_text(column.kind) else f"cast({name} as string)"
+
+
+def _user(column: Column, *, textual: bool) -> str:
+    if not (_is_text(column.kind) or pa.types.is_integer(column.kind)):
+        raise BadInput(f"user identifiers must be integers or text, column {column.name!r} is {column.kind}")
+    return _text(column) if textual else f"cast({backquoted(column.name)} as bigint)"
+
+
+def _tower(column: Column) -> str:
+    """As text; whole numbers that were stored as floats lose their point."""
+    if pa.types.is_floating(column.kind):
+        return f"cast(try_cast(rint({backquoted(column.name)}) as bigint) as string)"
+    if not (_is_text(column.kind) or pa.types.is_integer(column.kind) or pa.types.is_decimal(column.kind)):
+        raise BadInput(f"towers must be numbers or text, column {column.name!r} is {column.kind}")
+    return _text(column)
+
+
+def _time(column: Column) -> tuple[str, str]:
+    """SQL for `moment` (seconds of UTC) and `wall_clock` (seconds of the city's clocks), of which one is known."""
+    name, kind = backquoted(column.name), column.kind
+    if pa.types.is_date32(kind):
+        return NOTHING, f"{name} * 86400.0D"
+    if pa.types.is_timestamp(kind):
+        seconds = f"({_microseconds(name, column)}) / 1000000"
+        return (seconds, NOTHING) if kind.tz else (NOTHING, seconds)
+    if pa.types.is_integer(kind) or pa.types.is_float64(kind):
+        number = f"cast({name} as double)"
+        return f"case when {number} >= 100000000000 then {number} / 1000 else {number} end", NOTHING
+    raise BadInput(
+        f"on Spark times must be timestamps or seconds since 1970, column {column.name!r} is {kind}: convert it, or "
+        "use DuckDB, which reads text as well"
+    )
+
+
+def _microseconds(name: str, column: Column) -> str:
+    if column.stored == "timestamp":
+        micros = f"unix_micros({name})"
+        return f"case when abs({micros}) < {FARTHEST * UNITS['us']} then {micros} end"
+    unit = UNITS[column.kind.unit]
+    limit = min(FARTHEST * unit, MOST)
+    micros = f"{name} * {UNITS['us'] // unit}" if unit <= UNITS["us"] else f"{name} div {unit // UNITS['us']}"
+    return f"case when {name} > {-limit} and {name} < {limit} then {micros} end"

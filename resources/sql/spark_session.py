@@ -1,0 +1,147 @@
+"""A Spark session: one for each process, on this machine or on others.
+
+What Spark writes on its way (shuffles, what does not fit memory) is confidential. On this machine it goes into the
+confidential folder and nobody else's network reaches the session; of a cluster its owner decides (`docs/scale.md`).
+Spark's log is silenced: it quotes values of records.
+"""
+
+import atexit
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from density_assets.errors import BadInput
+from density_assets.settings import EngineSettings
+from resources.tables.files import private_files
+from resources.tables.spill import spill_folder
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+CONNECT = "sc://"
+LEAST_HEAP = 10**9  # bytes; Spark does not start with much less
+# What a query means must not depend on where it runs.
+MEANING = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",  # else one old date would stop everybody's week
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.compression.codec": "zstd",
+}
+
+_started: dict[str, "SparkSession"] = {}
+_until_the_end = ExitStack()
+atexit.register(_until_the_end.close)
+
+
+def spark_session(settings: EngineSettings, confidential: Path, say: Callable[[str], None]) -> "SparkSession":
+    """A session of one's own on the Spark of this process, which is started if it must be.
+
+    say: told where Spark shows what it does.
+    """
+    master = settings.master or f"local[{settings.threads}]"
+    if master not in _started or _stopped(_started[master]):
+        with clearly():
+            _started[master] = _start(master, settings, confidential)
+        if address := _address(_started[master]):
+            say(f"Spark shows what it does at {address}")
+    session = _started[master].newSession()
+    for name, value in MEANING.items():
+        session.conf.set(name, value)
+    return session
+
+
+def _start(master: str, settings: EngineSettings, confidential: Path) -> "SparkSession":
+    try:
+        from pyspark.sql import SparkSession  # an extra
+    except ImportError:
+        raise BadInput(
+            'engine.name = "spark" needs PySpark, which is not installed: `pip install density-assets[spark]`, or '
+            'use DuckDB (engine.name = "duckdb")'
+        ) from None
+    if master.startswith(CONNECT):
+        return SparkSession.builder.remote(master).getOrCreate()
+    _refuse_without_java()
+    builder = SparkSession.builder.appName("density").master(master)
+    if master.startswith("local"):
+        spill = _until_the_end.enter_context(spill_folder(confidential))
+        for name, value in _on_this_machine(settings, spill).items():
+            builder = builder.config(name, value)
+    with private_files():
+        session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    return session
+
+
+def _on_this_machine(settings: EngineSettings, spill: Path) -> dict[str, str]:
+    return {
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.memory": f"{max(settings.memory_bytes, LEAST_HEAP) >> 20}m",
+        "spark.hadoop.fs.permissions.umask-mode": "077",
+        "spark.local.dir": str(spill),
+        "spark.sql.shuffle.partitions": str(4 * settings.threads),
+        "spark.sql.warehouse.dir": str(spill / "warehouse"),
+        "spark.ui.showConsoleProgress": "false",
+    }
+
+
+def _refuse_without_java() -> None:
+    home = os.environ.get("JAVA_HOME")
+    if not (Path(home, "bin", "java").exists() if home else shutil.which("java")):
+        where = f"JAVA_HOME={home} has none" if home else "there is none on the path"
+        raise BadInput(
+            f'engine.name = "spark" needs Java 17 or newer, {where}: install it (Debian: openjdk-17-jre-headless), '
+            "or set JAVA_HOME"
+        )
+
+
+def _stopped(session: "SparkSession") -> bool:
+    """Whether a session cannot be used any more; of Spark Connect the next query tells."""
+    context = getattr(session, "_sc", None)
+    return context is not None and context._jsc is None
+
+
+def _address(session: "SparkSession") -> str | None:
+    context = getattr(session, "_sc", None)
+    return context.uiWebUrl if context is not None else None
+
+
+@contextmanager
+def clearly(what: str = "Spark") -> Iterator[None]:
+    """Say of an error of Spark what to do; its message and its cause may quote a record.
+
+    what: what was asked of it.
+    """
+    try:
+        yield
+    except (BadInput, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        if not type(error).__module__.startswith(("pyspark", "py4j", "grpc")) and not isinstance(error, OSError):
+            raise
+        _forget()
+        raise BadInput(
+            f"{what} must run to its end, Spark gave {_kind(error)}: look whether it is there and has memory and room "
+            "(its own pages and logs say more, to those who may read records), and materialise again. Stored weeks are "
+            "as they were, and noise that was stored is not drawn again"
+        ) from None
+
+
+def _forget() -> None:
+    """Drop sessions that do not answer any more, so that the next step starts anew."""
+    for master, session in list(_started.items()):
+        try:
+            session.sql("select 1").collect()
+        except Exception:
+            del _started[master]
+
+
+def _kind(error: Exception) -> str:
+    """The name of an error, and its class of errors where Spark says one; never a value."""
+    condition = getattr(error, "getCondition", lambda: None)()
+    return f"{type(error).__name__} ({condition})" if condition else type(error).__name__

@@ -1,0 +1,285 @@
+"""Weeks as folders that a path or URL names: for engines that write many files, and stores that cannot rename.
+
+    <root>/<table>/<week>/<attempt>/*.parquet
+    <root>/<table>/<week>/CURRENT
+
+An attempt to write a week has a folder with a random name that nobody reads. Once all of it is there, one small object
+is put, which names the attempt, each of its files with its digest, and what it was made under; it is sealed with the
+installation's secret. To put an object is the one step that every store does whole or not at all. A killed writer
+leaves an attempt that `CURRENT` does not name; the next writer of that week removes it, and so does erasing the week.
+Whoever was still writing it on another machine finds that `STARTED` is gone, and gives up: what is left may lack rows.
+
+What a store keeps of removed objects (versions, snapshots, a bin) is beyond the reach of this program.
+"""
+
+import hashlib
+import hmac
+import json
+import os
+import secrets
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from fsspec import AbstractFileSystem
+from fsspec.core import url_to_fs
+from fsspec.implementations.local import LocalFileSystem
+
+from density_assets.errors import BadInput
+from resources.tables.files import private_files, write_durably
+from resources.tables.spill import spill_folder
+from resources.tables.stamps import Stamp
+from resources.tables.week_writer import WeekWriter
+from resources.tables.weeks import Kept, Keyed, NotWhole
+
+CURRENT, STARTED, FAULTY = "CURRENT", "STARTED", "FAULTY"
+PARQUET = ".parquet"
+AT_ONCE = 8  # files whose digests are made at the same time
+PIECE = 1 << 20  # bytes
+
+
+@dataclass
+class Attempt:
+    """A week on its way.
+
+    folder: where its Parquet files belong.
+    content: names what they hold, whatever they are called and however rows are spread; if empty, their bytes do.
+    """
+
+    folder: str
+    content: str = ""
+
+
+class WeekObjects:
+    """`<root>/<table>/<week>/`."""
+
+    def __init__(self, root: str, confidential: Path, keyed: Keyed) -> None:
+        """confidential: the folder of the home where a week is written before it is put elsewhere."""
+        self._url = root.rstrip("/")
+        self._confidential = confidential
+        self._keyed = keyed
+        with reaching(root):
+            self._system, self._root = _file_system(root)
+
+    def exists(self, table: str, week: date) -> bool:
+        """Whether a week is there."""
+        with reaching(self._url):
+            return bool(self._system.exists(self._current(table, week)))
+
+    def look(self, table: str, week: date) -> Kept:
+        """The files of a week that is there; raises `NotWhole` if they are not what was written."""
+        noted = self._noted(table, week)
+        folder = f"{self._folder(table, week)}/{noted['attempt']}"
+        files = [f"{folder}/{name}" for name in sorted(noted["files"])]
+        with reaching(self._url):
+            try:
+                found = self._digests(files)
+            except FileNotFoundError:
+                raise NotWhole("a file of it is missing") from None
+        if found != noted["files"]:
+            raise NotWhole("it is not what was written")
+        return Kept(tuple(map(self._openable, files)), noted["stamp"], self._system)
+
+    @contextmanager
+    def writing(self, table: str, week: date, stamp: Stamp) -> Iterator[WeekWriter]:
+        """Write a week piece by piece; it appears whole at the end, or not at all."""
+        with private_files(), spill_folder(self._confidential) as aside:
+            file = aside / f"0{PARQUET}"
+            writer = WeekWriter(file, week, stamp)
+            try:
+                yield writer
+            except BaseException:
+                writer.abandon()
+                raise
+            writer.finish()
+            with self.gathering(table, week, stamp) as attempt, reaching(self._url):
+                self._system.put_file(str(file), f"{attempt.folder}/{file.name}")
+
+    @contextmanager
+    def gathering(self, table: str, week: date, stamp: Stamp) -> Iterator[Attempt]:
+        """A fresh folder to put the Parquet files of a week into; they count once all went well."""
+        name = secrets.token_hex(8)
+        folder = f"{self._folder(table, week)}/{name}"
+        attempt = Attempt(self._openable(folder))
+        with private_files(), reaching(self._url):
+            self._system.makedirs(folder, exist_ok=True)
+            self._put(f"{folder}/{STARTED}", b"")
+            try:
+                yield attempt
+                self._publish(table, week, name, attempt.content, stamp)
+            except BaseException:
+                with suppress(Exception):  # what went wrong first is what matters
+                    self._system.rm(folder, recursive=True)
+                raise
+
+    def _publish(self, table: str, week: date, attempt: str, content: str, stamp: Stamp) -> None:
+        """Let an attempt count, and remove all others."""
+        folder = self._folder(table, week)
+        names = self._system.ls(f"{folder}/{attempt}", detail=False)
+        files = sorted(name for name in names if _is_ours(name))
+        if not files:
+            raise ValueError(f"nothing was written to {table} of {week}: an empty week still has columns")
+        if isinstance(self._system, LocalFileSystem):
+            _on_disk(files)
+        digests = self._digests(files)
+        said = content or hashlib.sha256(json.dumps(sorted(digests.values())).encode()).hexdigest()
+        if not self._system.exists(f"{folder}/{attempt}/{STARTED}"):
+            raise BadInput(
+                f"{table} of the week of {week} must be written by one run at a time, but another one wrote or erased "
+                "it meanwhile: look which, and materialise it again"
+            )
+        noted = {"attempt": attempt, "content": self._keyed(said), "files": digests, "stamp": stamp}
+        sealed = {"noted": noted, "seal": self._seal(table, week, noted)}
+        self._put(self._current(table, week), json.dumps(sealed).encode())
+        for name in self._system.ls(folder, detail=False):
+            if PurePosixPath(name).name not in (attempt, CURRENT):
+                self._system.rm(name, recursive=True)
+
+    def fingerprint(self, table: str, week: date) -> str:
+        """Equal for equal content, useless for confirming a guess."""
+        return str(self._noted(table, week)["content"])
+
+    def refuse(self, table: str, week: date) -> None:
+        """Mark a week that a check has found wrong."""
+        with private_files(), reaching(self._url):
+            self._put(f"{self._folder(table, week)}/{FAULTY}", b"")
+
+    def refused(self, table: str, week: date) -> bool:
+        """Whether a week is marked."""
+        with reaching(self._url):
+            return bool(self._system.exists(f"{self._folder(table, week)}/{FAULTY}"))
+
+    def traces(self, week: date) -> list[str]:
+        """Every file of a week, of attempts that were given up too; those in the home are found there."""
+        if self._at_home():
+            return []
+        return [self._openable(name) for name in self._all(week)]
+
+    def erase(self, week: date) -> None:
+        """Remove those files."""
+        if self._at_home():
+            return
+        with reaching(self._url):
+            for folder in self._weeks(week):  # what is not named cannot be read: it goes first
+                self._system.rm(folder, recursive=True)
+            if left := self._all(week):
+                raise BadInput(
+                    f"erasing the week of {week} must leave nothing at {self._url}, {len(left)} files are still there: "
+                    "erase it again, and look whether the store keeps versions of removed files"
+                )
+
+    def views(self) -> dict[str, list[str]]:
+        """The files of this machine that hold whole weeks, by table; of a store elsewhere nothing."""
+        if not isinstance(self._system, LocalFileSystem):
+            return {}
+        views: dict[str, list[str]] = {}
+        for current in sorted(Path(self._root).glob(f"*/*/{CURRENT}")):
+            attempt = current.parent / json.loads(current.read_bytes())["noted"]["attempt"]
+            views.setdefault(current.parent.parent.name, []).append(str(attempt / f"*{PARQUET}"))
+        return views
+
+    # --- inside -----------------------------------------------------------------------------------------------
+
+    def _folder(self, table: str, week: date) -> str:
+        return f"{self._root}/{table}/{week}"
+
+    def _current(self, table: str, week: date) -> str:
+        return f"{self._folder(table, week)}/{CURRENT}"
+
+    def _openable(self, name: str) -> str:
+        """A name that says which store it is in; of this machine the plain path."""
+        return name if isinstance(self._system, LocalFileSystem) else str(self._system.unstrip_protocol(name))
+
+    def _at_home(self) -> bool:
+        return isinstance(self._system, LocalFileSystem) and Path(self._root).is_relative_to(self._confidential)
+
+    def _weeks(self, week: date) -> list[str]:
+        if not self._system.exists(self._root):
+            return []
+        folders = (f"{table}/{week}" for table in self._system.ls(self._root, detail=False))
+        return [folder for folder in folders if self._system.exists(folder)]
+
+    def _all(self, week: date) -> list[str]:
+        with reaching(self._url):
+            return sorted(name for folder in self._weeks(week) for name in self._system.find(folder))
+
+    def _digests(self, files: list[str]) -> dict[str, str]:
+        """The digest of each file that only this installation can make, by its name."""
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            plain = pool.map(self._digest, files)
+            return {PurePosixPath(name).name: self._keyed(found) for name, found in zip(files, plain, strict=True)}
+
+    def _digest(self, file: str) -> str:
+        found = hashlib.sha256()
+        with self._system.open(file, "rb") as content:
+            while piece := content.read(PIECE):
+                found.update(piece)
+        return found.hexdigest()
+
+    def _noted(self, table: str, week: date) -> dict[str, Any]:
+        with reaching(self._url):
+            try:
+                said = json.loads(self._system.cat_file(self._current(table, week)))
+                noted, seal = said["noted"], str(said["seal"])
+            except FileNotFoundError:
+                raise NotWhole("what names its files is missing") from None
+            except (ValueError, KeyError, TypeError):
+                raise NotWhole("what names its files cannot be read") from None
+        if not hmac.compare_digest(seal, self._seal(table, week, noted)):
+            raise NotWhole("what names its files was not written by this installation")
+        return dict(noted)
+
+    def _seal(self, table: str, week: date, noted: Any) -> str:
+        """Only this installation makes it, and for this table and week alone."""
+        return self._keyed(json.dumps([table, str(week), noted], sort_keys=True))
+
+    def _put(self, name: str, content: bytes) -> None:
+        if isinstance(self._system, LocalFileSystem):
+            write_durably(Path(name), content)
+        else:
+            self._system.pipe_file(name, content)
+
+
+def _file_system(root: str) -> tuple[AbstractFileSystem, str]:
+    try:
+        system, inside = url_to_fs(root, use_listings_cache=False, skip_instance_cache=True)
+    except ImportError as missing:
+        raise BadInput(
+            f"the store of {root} must be known, its package is not installed ({missing.name or 'see fsspec'}): for S3 "
+            "`pip install density-assets[s3]`"
+        ) from None
+    return system, inside.rstrip("/")
+
+
+def _is_ours(name: str) -> bool:
+    return name.endswith(PARQUET) and not PurePosixPath(name).name.startswith(("_", "."))
+
+
+def _on_disk(files: list[str]) -> None:
+    """Make sure that every byte of these files is on disk, and their names."""
+    for path in (*files, str(Path(files[0]).parent), str(Path(files[0]).parent.parent)):
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+@contextmanager
+def reaching(url: str) -> Iterator[None]:
+    """Say of a store that cannot be reached or written to what to do; its own words may quote a value."""
+    try:
+        yield
+    except (BadInput, NotWhole, ValueError, FileNotFoundError):
+        raise
+    except Exception as error:
+        if not (isinstance(error, OSError) or type(error).__module__.startswith(("botocore", "aiohttp", "fsspec"))):
+            raise
+        raise BadInput(
+            f"confidential weeks must be kept at {url} (storage.weeks), but it gave {type(error).__name__}: look "
+            "whether it is there, has room, and lets this program read and write. Stored weeks are as they were"
+        ) from None
