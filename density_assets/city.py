@@ -99,9 +99,10 @@ class City:
     @cached_property
     def store(self) -> Store:
         """Its tables."""
-        return Store(self.home, self.name, stamp_values(self.settings), self._weeks_elsewhere())
+        return Store(self.home, self.name, stamp_values(self.settings), self.weeks_elsewhere)
 
-    def _weeks_elsewhere(self) -> str | None:
+    @property
+    def weeks_elsewhere(self) -> str | None:
         """Where confidential weeks lie if they are not files of the home; Spark writes many files a week."""
         given = self.settings.storage.weeks
         if given is not None:

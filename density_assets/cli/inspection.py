@@ -18,7 +18,7 @@ from density_assets.geography.source import city_cells, city_towers
 from density_assets.geography.tables import antennas_table
 from density_assets.geography.voronoi import tower_cells
 from density_assets.records.confinement import named_files, refuse_kept
-from density_assets.records.event_files import is_complete, record_files
+from density_assets.records.found_files import elsewhere, is_complete, record_files
 from density_assets.records.usable import mostly_unusable
 from density_assets.schemes.expected import expected_worth
 from density_assets.settings import Settings
@@ -71,8 +71,12 @@ def _visits(
     if city.visits is None:
         yield "visits", f"simulated, {city.simulated_users:,} users"
         return
-    files = record_files(city.visits, week, settings.folder)
-    refuse_kept(files, home)
+    found = record_files(city.visits, week, settings.folder)
+    refuse_kept(found, home)
+    if elsewhere(city.visits):
+        yield "files", f"{len(found):,} at {city.visits}, read by Spark only: their records are not looked at here"
+        return
+    files = [file for file in found if isinstance(file, Path)]
     complete = (
         "complete" if is_complete(city.visits, week, settings.folder) else "no _SUCCESS: not known to be complete"
     )

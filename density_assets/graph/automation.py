@@ -15,7 +15,7 @@ from density_assets.city import City
 from density_assets.graph.partitions import weekly_partitions
 from density_assets.graph.zones import GROUPS
 from density_assets.privacy.zones import Zone
-from density_assets.records.event_files import is_complete
+from density_assets.records.found_files import is_complete
 from density_assets.settings import Settings
 from resources.alerts import Alert, deliver, quotable
 

@@ -19,7 +19,7 @@ from density_assets.privacy.zones import Zone
 from density_assets.publication.pictures.maps import value_map
 from density_assets.publication.pictures.rhythm import week_rhythm
 from density_assets.records.confinement import refuse_kept
-from density_assets.records.event_files import is_complete, record_files
+from density_assets.records.found_files import is_complete, record_files
 from resources.sql.ingest import write_simulated
 from resources.sql.models import model
 from resources.sql.parameters import model_parameters
@@ -56,7 +56,7 @@ def visits(step: RecordStep, antennas: pl.DataFrame, towers: pl.DataFrame, cells
         write_simulated(city.store, clock.week, chunks, sites, users, _progress(step))
         return Made(None)
     files = record_files(pattern, clock.week, settings.folder)
-    refuse_kept(files, city.home)
+    refuse_kept(files, city.home, city.weeks_elsewhere)
     if not is_complete(pattern, clock.week, settings.folder):
         step.warn("no _SUCCESS beside the visit files: make sure that the week is complete")
     rejected = city.engine.ingest(clock, files, settings.city, _progress(step))

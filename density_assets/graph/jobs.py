@@ -11,6 +11,7 @@ from density_assets.city import City
 from density_assets.errors import BadInput
 from density_assets.graph.zones import FINAL, GROUPS, STUDY_GROUPS, WRITER
 from density_assets.privacy.zones import Zone
+from density_assets.records.found_files import elsewhere
 from resources.tables.retention import purge
 
 WEEKLY, REBUILD, FINAL_ESTIMATE, EVALUATE, AUDIT, PURGE, PURGE_BY_FORCE = (
@@ -111,8 +112,8 @@ def purge_job(secret: Iterable[str], *, force: bool = False) -> dg.JobDefinition
             context.log_event(dg.AssetObservation(dg.AssetKey(name), partition=str(week), description="erased"))
         context.log.info(f"the confidential zone of the week of {week} is erased; what is released stays")
         if settings.city.visits:
-            own = settings.path(settings.city.visits.replace("{week}", str(week)))
-            context.log.info(f"your own files are yours to erase: {own}")
+            own = settings.city.visits.replace("{week}", str(week))
+            context.log.info(f"your own files are yours to erase: {own if elsewhere(own) else settings.path(own)}")
 
     name, which = (PURGE_BY_FORCE, "any week") if force else (PURGE, "a week that is released")
 

@@ -24,12 +24,14 @@ from density_assets.city import KEYS, City
 from density_assets.graph.messages import RemoteError, error_of, receive, receive_made, send, send_made
 from density_assets.graph.step import Made, Step
 from density_assets.graph.zygote import Zygote
+from density_assets.records.found_files import elsewhere
 from resources.faults import in_clear_words
 from resources.landlock import confine
 from resources.signing import AGENT
 
 WILDCARDS = "*?[{"
 DEVICES = Path("/dev")
+CREDENTIALS = tuple(Path.home() / name for name in (".aws", ".azure", ".config/gcloud", ".config/fsspec"))
 
 _zygotes: list[Zygote] = []  # at most one, of this process
 
@@ -79,7 +81,9 @@ def work(orders: Connection) -> None:
 
 def hidden_from_releases(city: City) -> list[Path]:
     """Every confidential folder under the home, all keys, and the operator's records, with what links lead to."""
-    folders = [folder for folder in (*sorted(city.home.glob("*/confidential")), city.home / KEYS) if folder.is_dir()]
+    kept = [Path(city.weeks_elsewhere)] if city.weeks_elsewhere and not elsewhere(city.weeks_elsewhere) else []
+    places = (*sorted(city.home.glob("*/confidential")), city.home / KEYS, *kept, *CREDENTIALS)
+    folders = [folder for folder in places if folder.is_dir()]
     hidden = [*folders, *_key_elsewhere(city), *_records(city)]
     links = [path for folder in hidden for path in (folder, *folder.rglob("*")) if path.is_symlink()]
     return [*hidden, *(link.resolve() for link in links)]
@@ -97,7 +101,7 @@ def _key_elsewhere(city: City) -> list[Path]:
 def _records(city: City) -> list[Path]:
     """The folder of the operator's records, or where it holds what a step needs, the files themselves."""
     pattern = city.settings.city.visits
-    if pattern is None:
+    if pattern is None or elsewhere(pattern):  # of what is elsewhere the process has no keys
         return []
     whole = city.settings.path(pattern).absolute()
     fixed = Path(*_until_wildcard(whole.parts)).resolve()

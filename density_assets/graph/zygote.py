@@ -13,6 +13,8 @@ import sys
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+# What opens a store elsewhere: a step that is walled off from confidential files has no use for it.
+CREDENTIALS = ("AWS_", "AZURE_", "GOOGLE_", "FSSPEC_", "HADOOP_")
 PRELOADED = ("density_assets.graph.release", "density_assets.graph.register")
 
 
@@ -23,7 +25,8 @@ class Zygote:
         self._pid = os.getpid()
         self._socket, theirs = socket.socketpair()
         code = f"from density_assets.graph.zygote import serve; serve({theirs.fileno()})"
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        known = {name: value for name, value in os.environ.items() if not name.startswith(CREDENTIALS)}
+        environment = {**known, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-c", code], pass_fds=[theirs.fileno()], env=environment, cwd=Path.cwd()

@@ -8,15 +8,25 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from density_assets.errors import BadInput
+from density_assets.records.found_files import RecordFile
 from density_assets.settings import Settings
 
 KEPT = ("confidential", "release", "locks", "dagster")  # folders of a city under the home
 
 
-def refuse_kept(files: Iterable[Path], home: Path) -> None:
-    """Raise if a file, once links are followed, lies in a city's folder or is the ledger."""
+def refuse_kept(files: Iterable[RecordFile], home: Path, weeks: str | None = None) -> None:
+    """Raise if a file, once links are followed, lies in a city's folder or is the ledger.
+
+    weeks: where confidential weeks are kept, if that is not the home.
+    """
     root = home.resolve()
     for file in files:
+        if weeks and str(file.resolve() if isinstance(file, Path) else file).startswith(f"{weeks.rstrip('/')}/"):
+            raise BadInput(
+                f"files of yours must not be what this software keeps at {weeks}: point the settings at your own"
+            )
+        if isinstance(file, str):
+            continue
         real = file.resolve()
         parts = real.relative_to(root).parts if real.is_relative_to(root) else ()
         if set(parts[1:2]) & set(KEPT) or any(part.startswith(("ledger.sqlite", "ledger.lock")) for part in parts[:1]):

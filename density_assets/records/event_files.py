@@ -1,4 +1,4 @@
-"""Records of real people: finding a week's files and reading them as (user, time, tower).
+"""Records of real people: a week's files, read as (user, time, tower).
 
 A record is one event of one device at one antenna. Nothing is filtered here; `events.sql` decides what can be used.
 How a record is read never depends on another record: column types come from the files' schema (CSV is text), the
@@ -6,11 +6,10 @@ dialect of a CSV from its first line, and every line stands for itself. Were any
 person's odd record could change how everybody else's are read; could a record stop the run, everybody would see it.
 """
 
-import glob
 import re
 from collections import Counter
 from collections.abc import Iterator
-from datetime import date
+from functools import reduce
 from pathlib import Path
 
 import duckdb
@@ -18,7 +17,7 @@ import pyarrow as pa
 
 from density_assets.damage import STREAM_DAMAGE
 from density_assets.errors import BadInput
-from density_assets.records.parquet_files import open_columns
+from density_assets.records.parquet_files import open_by_types
 from density_assets.records.text_files import lines, opened
 from density_assets.sql_names import literal, quoted
 
@@ -45,30 +44,6 @@ WALL_CLOCK = {
 }
 
 
-def record_files(pattern: str, week: date, folder: Path) -> list[Path]:
-    """The files of a week, in order; none only if `_SUCCESS` says that the empty week is complete."""
-    path = _glob(pattern, week, folder)
-    files = sorted(Path(name) for name in glob.glob(path, recursive=True))
-    files = [file for file in files if file.is_file() and not file.name.startswith(("_", "."))]
-    if not files and not is_complete(pattern, week, folder):
-        raise BadInput(
-            f"the week of {week} must have visit files (or _SUCCESS beside none, for an empty week); "
-            f"found none at {path}: check city.visits"
-        )
-    return files
-
-
-def is_complete(pattern: str, week: date, folder: Path) -> bool:
-    """Whether `_SUCCESS` lies beside the files of a week."""
-    folders = glob.glob(str(Path(_glob(pattern, week, folder)).parent), recursive=True)
-    return bool(folders) and all((Path(name) / "_SUCCESS").exists() for name in folders)
-
-
-def _glob(pattern: str, week: date, folder: Path) -> str:
-    """Only the pattern of the settings has wildcards, not the folder they lie in."""
-    return str(Path(glob.escape(str(folder))) / pattern.replace("{week}", str(week)))
-
-
 def open_records(
     connection: duckdb.DuckDBPyConnection,
     files: list[Path],
@@ -83,12 +58,17 @@ def open_records(
     rejected: counts what of the files is no record, by reason, while the records are read.
     """
     wanted = {"city.visit_user": user, "city.visit_time": time, "city.visit_tower": tower}
-    raw = _read(connection, files, wanted, rejected)
+    parts = [_as_records(raw, files[0], user, time, tower) for raw in _read(connection, files, wanted, rejected)]
+    return reduce(lambda one, other: one.union(other), parts)
+
+
+def _as_records(raw: duckdb.DuckDBPyRelation, file: Path, user: str, time: str, tower: str) -> duckdb.DuckDBPyRelation:
+    """Read as their types say, before columns of other types are put below them."""
     types = dict(zip(raw.columns, map(str, raw.types), strict=True))
-    moment, wall_clock = time_expressions(time, types[time], files[0])
+    moment, wall_clock = time_expressions(time, types[time], file)
     return raw.project(
-        f"{_user_expression(user, types[user], files[0])} as record_user, {moment} as moment, "
-        f"{wall_clock} as wall_clock, {_tower_expression(tower, types[tower], files[0])} as record_tower"
+        f"{_user_expression(user, types[user], file)} as record_user, cast({moment} as double) as moment, "
+        f"cast({wall_clock} as double) as wall_clock, {_tower_expression(tower, types[tower], file)} as record_tower"
     )
 
 
@@ -102,13 +82,13 @@ def no_records(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyRelation
 
 def _read(
     connection: duckdb.DuckDBPyConnection, files: list[Path], wanted: dict[str, str], rejected: Counter[str]
-) -> duckdb.DuckDBPyRelation:
+) -> list[duckdb.DuckDBPyRelation]:
     suffixes = {_suffix(file) for file in files}
     try:
         if suffixes <= {".parquet"}:
-            return open_columns(connection, files, wanted)
+            return open_by_types(connection, files, wanted)
         if suffixes <= {".csv", ".csv.gz", ".txt", ".tsv"}:
-            return _read_csv(connection, files, wanted, rejected)
+            return [_read_csv(connection, files, wanted, rejected)]
     except STREAM_DAMAGE as error:
         raise BadInput(f"visit files must be readable, {files[0].name} gave {type(error).__name__}") from None
     kinds = ", ".join(sorted(suffixes))

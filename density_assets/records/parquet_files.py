@@ -24,7 +24,14 @@ Types = tuple[pa.DataType, ...]
 def open_columns(
     connection: duckdb.DuckDBPyConnection, files: Sequence[Path], columns: Mapping[str, str]
 ) -> duckdb.DuckDBPyRelation:
-    """The columns of all files, which may have other types in each; it can be read once.
+    """The columns of all files, of types that one table can have; it can be read once."""
+    return reduce(lambda one, other: one.union(other), open_by_types(connection, files, columns))
+
+
+def open_by_types(
+    connection: duckdb.DuckDBPyConnection, files: Sequence[Path], columns: Mapping[str, str]
+) -> list[duckdb.DuckDBPyRelation]:
+    """The columns of all files, those of the same types together; each can be read once.
 
     columns: names of columns, by what settings call them.
     """
@@ -32,8 +39,7 @@ def open_columns(
     for file in files:
         by_types.setdefault(_types(file, columns), []).append(file)
     names = list(columns.values())
-    streams = [connection.from_arrow(_stream(same, names, types)) for types, same in by_types.items()]
-    return reduce(lambda one, other: one.union(other), streams)
+    return [connection.from_arrow(_stream(same, names, types)) for types, same in by_types.items()]
 
 
 def column_names(file: Path) -> list[str]:

@@ -22,6 +22,7 @@ from duckdb import ColumnExpression, ConstantExpression
 from density_assets.calendar import HOURS, WeekClock
 from density_assets.damage import ARROW_DAMAGE
 from density_assets.errors import BadInput
+from density_assets.records.found_files import RecordFile
 from density_assets.settings import CitySettings, EngineSettings
 from resources.faults import fault
 from resources.sql.engine import KEYS, PER_USER, Report, used
@@ -60,11 +61,13 @@ class DuckdbEngine:
             connection.execute("set enable_progress_bar = false")
             yield connection
 
-    def ingest(self, clock: WeekClock, files: Sequence[Path], city: CitySettings, report: Report) -> dict[str, int]:
+    def ingest(
+        self, clock: WeekClock, files: Sequence[RecordFile], city: CitySettings, report: Report
+    ) -> dict[str, int]:
         """Store the visits of a week of real records; returns how many records were rejected, by reason."""
         with self.connect() as connection:
             bounds = Bounds(self._part_bytes, self._rows_at_once)
-            return write_records(self._store, connection, bounds, clock, files, city, report)
+            return write_records(self._store, connection, bounds, clock, _on_this_machine(files), city, report)
 
     def materialise(self, name: str, week: date, parameters: dict[str, Any], report: Report) -> None:
         """Replace a week of the table that a model describes."""
@@ -138,6 +141,15 @@ class DuckdbEngine:
                 connection.register(table, pa.table({"hour": pa.array(range(HOURS), pa.int64())}))
             elif table not in PER_USER:
                 connection.register(table, self._store.read_public(table).to_arrow())
+
+
+def _on_this_machine(files: Sequence[RecordFile]) -> list[Path]:
+    if away := [file for file in files if not isinstance(file, Path)]:
+        raise BadInput(
+            f"DuckDB reads records of this machine, city.visits names {len(away)} files elsewhere: mount or copy them, "
+            'or let Spark read them (engine.name = "spark")'
+        )
+    return [file for file in files if isinstance(file, Path)]
 
 
 def buckets(visits: Kept, rows_per_bucket: int) -> list[tuple[int, int]]:

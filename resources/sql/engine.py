@@ -7,12 +7,12 @@ equal records give equal tables, row by row and type by type, hence the same tru
 
 from collections.abc import Callable, Sequence
 from datetime import date
-from pathlib import Path
 from typing import Any, Protocol
 
 import polars as pl
 
 from density_assets.calendar import WeekClock
+from density_assets.records.found_files import RecordFile
 from density_assets.settings import CitySettings
 from resources.sql.models import Model
 
@@ -25,7 +25,9 @@ Report = Callable[[str], None]
 class Engine(Protocol):
     """Computes the tables of the visits side of one city."""
 
-    def ingest(self, clock: WeekClock, files: Sequence[Path], city: CitySettings, report: Report) -> dict[str, int]:
+    def ingest(
+        self, clock: WeekClock, files: Sequence[RecordFile], city: CitySettings, report: Report
+    ) -> dict[str, int]:
         """Store the visits of a week of real records; returns how many records were rejected, by reason.
 
         report: told how far it is, and if most records cannot be used; may be heard by those only who may read them.

@@ -7,13 +7,13 @@ counted comes back here and is stored as by any engine. Equal records give equal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pyarrow as pa
 
 from density_assets.calendar import HOURS, WeekClock
+from density_assets.records.found_files import RecordFile
 from density_assets.records.usable import USABLE, mostly_unusable
 from density_assets.settings import CitySettings, EngineSettings
 from resources.sql.engine import PER_USER, Report, clock_parameters, used
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 COLUMNS = ("city.visit_user", "city.visit_time", "city.visit_tower")  # settings that name columns of records
-REJECTIONS = ("no user", "time not readable", "outside the week", "unknown tower")  # as events.sql says them
 
 
 class SparkEngine:
@@ -38,28 +37,22 @@ class SparkEngine:
         self._settings = settings
 
     def ingest(
-        self, clock: WeekClock, files: Sequence[Path | str], city: CitySettings, report: Report
+        self, clock: WeekClock, files: Sequence[RecordFile], city: CitySettings, report: Report
     ) -> dict[str, int]:
         """Store the visits of a week of real records; returns how many records were rejected, by reason."""
-        from pyspark.sql import Observation  # an extra
-        from pyspark.sql import functions as f
-
         with self._session("visits", report) as session:
-            names = [str(file) for file in files]
             wanted = {key: getattr(city, key.removeprefix("city.")) for key in COLUMNS}
-            records = open_records(session, names, wanted) if names else no_records(session)
+            records = open_records(session, [str(file) for file in files], wanted) if files else no_records(session)
             records.createOrReplaceTempView("records")
             _offer(session, "antennas", self._store.read_public("antennas").to_arrow())
-            seen, rejection = Observation("records"), f.col("rejection")
-            kinds = [f.count_if(rejection == reason).alias(reason) for reason in REJECTIONS]
             events = session.sql(spark_sql(model("events")), clock_parameters(clock))
-            events.observe(seen, f.count_if(rejection.isNull()).alias(USABLE), *kinds).createOrReplaceTempView("events")
+            events.createOrReplaceTempView("events")
             self._store_rows(session, "visits", clock.week, session.sql(spark_sql(model("visits"))))
-            counts = {reason: int(number) for reason, number in seen.get.items()}
-        if warning := mostly_unusable(counts):
+            reasons = {reason or USABLE: number for reason, number in events.groupBy("rejection").count().collect()}
+        if warning := mostly_unusable(reasons):
             report(f"visits: {warning}. See {self._store.confidential}/about/visits/{clock.week}.json")
         report("visits: 100%")
-        return {reason: number for reason, number in sorted(counts.items()) if number and reason != USABLE}
+        return {reason: number for reason, number in sorted(reasons.items()) if reason != USABLE}
 
     def materialise(self, name: str, week: date, parameters: dict[str, Any], report: Report) -> None:
         """Replace a week of the table that a model describes."""

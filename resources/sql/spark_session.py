@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from traceback import walk_tb
 from typing import TYPE_CHECKING
 
 from density_assets.errors import BadInput
@@ -122,7 +123,7 @@ def clearly(what: str = "Spark") -> Iterator[None]:
     except (BadInput, KeyboardInterrupt):
         raise
     except Exception as error:
-        if not type(error).__module__.startswith(("pyspark", "py4j", "grpc")) and not isinstance(error, OSError):
+        if not (isinstance(error, OSError) or _raised_in(error) in ("pyspark", "py4j", "grpc")):
             raise
         _forget()
         raise BadInput(
@@ -130,6 +131,12 @@ def clearly(what: str = "Spark") -> Iterator[None]:
             "(its own pages and logs say more, to those who may read records), and materialise again. Stored weeks are "
             "as they were, and noise that was stored is not drawn again"
         ) from None
+
+
+def _raised_in(error: Exception) -> str:
+    """The package whose code raised an error: without a session, PySpark fails an assertion of its own."""
+    frames = [frame for frame, _ in walk_tb(error.__traceback__)]
+    return str(frames[-1].f_globals.get("__name__", "")).split(".")[0] if frames else ""
 
 
 def _forget() -> None:

@@ -6,7 +6,7 @@ from density_assets.city import City
 from density_assets.definitions import build
 from density_assets.errors import BadInput
 from density_assets.records.confinement import named_files, refuse_kept
-from density_assets.records.event_files import is_complete, record_files
+from density_assets.records.found_files import is_complete, record_files
 from density_assets.settings import load_settings
 from resources.tables.store import Store
 

@@ -1,0 +1,279 @@
+"""Equal records, equal tables: whatever runs the SQL, and wherever its weeks are kept."""
+
+import shutil
+from datetime import UTC, date, datetime
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from density_assets.calendar import week_clock
+from density_assets.errors import BadInput
+from density_assets.settings import CitySettings, EngineSettings
+from resources.sql import spark_session
+from resources.sql.duckdb_engine import DuckdbEngine
+from resources.sql.engine import KEYS, Engine
+from resources.sql.models import model, parse
+from resources.sql.spark_dialect import spark_sql
+from resources.sql.spark_engine import SparkEngine
+from resources.tables.store import Store
+
+WEEK, AUTUMN, SPRING = date(2007, 9, 10), date(2007, 10, 22), date(2008, 3, 24)
+ZONE = ZoneInfo("Europe/Paris")
+CITY = CitySettings.model_construct(visit_user="user_id", visit_time="time", visit_tower="tower_id")
+PARAMETERS = {
+    "visits_per_user": 5,
+    "visits_clamp": 20,
+    "weight_l": 3,
+    "tower_l": 16,
+    "site_salt": 12_345,
+    "hour_salt": 678_901,
+    "visit_salt": KEYS - 1,
+}
+STORED = ("truncated_visits", "tower_series", "tower_totals", "one_visit_histogram", "visit_total")
+COUNTED = ("kept_per_user", "visits_per_user", "squares_per_user")
+ANTENNAS = {"A": "A", "A2": "A", "B": "B", "0": "B", "12": "C", "-3": "C", "1.50": "D"}
+SETTINGS = EngineSettings(threads=2)
+HOUR = 3_600
+
+needs_java = pytest.mark.skipif(shutil.which("java") is None, reason="Java is not installed and could not be")
+pytestmark = needs_java
+
+
+def store_at(folder: Path, weeks: str | None) -> Store:
+    store = Store(folder, "town", None, weeks)
+    store.write_public("antennas", pl.DataFrame({"antenna_id": list(ANTENNAS), "tower_id": list(ANTENNAS.values())}))
+    sites = sorted(set(ANTENNAS.values()))
+    store.write_public("towers", pl.DataFrame({"tower_id": sites, "site": range(len(sites))}))
+    return store
+
+
+def everything(store: Store, engine: Engine, week: date, files: list[Path]) -> dict[str, object]:
+    """All that the visits side says of a week's files."""
+    said: dict[str, object] = {"rejected": engine.ingest(week_clock(week, ZONE), files, CITY, lambda _: None)}
+    for name in STORED:
+        engine.materialise(name, week, PARAMETERS, lambda _: None)
+    for name in ("visits", *STORED):
+        rows = store.read_week(name, week)
+        said[name] = rows.sort(rows.columns) if "user_key" in rows.columns else rows
+    for name in COUNTED:
+        said[name] = engine.counted(name, week, {}, lambda _: None)
+    said["by"] = engine.counted("truncated_visits", week, PARAMETERS, lambda _: None, by=("tower_id", "hour"))
+    return said
+
+
+def assert_agree(folder: Path, week: date, files: list[Path]) -> dict[str, object]:
+    here, there = store_at(folder / "duckdb", None), store_at(folder / "spark", str(folder / "weeks"))
+    one = everything(here, DuckdbEngine(here, SETTINGS), week, files)
+    other = everything(there, SparkEngine(there, SETTINGS), week, files)
+    for name, found in one.items():
+        if isinstance(found, pl.DataFrame):
+            assert found.schema == other[name].schema, name
+            assert found.equals(other[name]), name
+        else:
+            assert found == other[name], name
+    return other
+
+
+def write(file: Path, user: pa.Array, time: pa.Array, tower: pa.Array, **options: object) -> Path:
+    pq.write_table(pa.table({"user_id": user, "time": time, "tower_id": tower}), file, **options)
+    return file
+
+
+def moments(week: date, size: int, rng: np.random.Generator) -> np.ndarray:
+    """Seconds of UTC, some of them outside the week."""
+    monday = int(datetime(week.year, week.month, week.day, tzinfo=UTC).timestamp())
+    return rng.integers(monday - 3 * HOUR, monday + 171 * HOUR, size)
+
+
+def towers(size: int, rng: np.random.Generator) -> pa.Array:
+    return pa.array(rng.choice([*ANTENNAS, "unknown", "", None], size), pa.string())
+
+
+ODD_TIMES = [float("nan"), float("inf"), -float("inf"), 1e300, -1e300, 9.2e18, 1e11, 1e11 - 1, 0.0, None]
+ODD_NUMBERS = [2**63 - 1, -(2**63), 10**11, 10**14, -1, 0, None]
+ODD_USERS = ["", " ", "é", "e\u0301", "a\0b", "1", "01", "1.0", "NULL", "\U0001f600" * 50, "x" * 10_000, "'; --", None]
+
+
+def hostile_files(folder: Path, week: date) -> list[Path]:
+    """Every kind of column that both engines read, with values that nobody expects, one file for each kind of time."""
+    rng, size = np.random.default_rng(week.toordinal()), 400
+    users = pa.array(rng.choice([*ODD_USERS, *(f"user{number}" for number in range(40))], size), pa.string())
+    seconds = moments(week, size, rng)
+    odd = rng.random(size) < 0.05
+    numbers = [ODD_NUMBERS[i % len(ODD_NUMBERS)] if odd[i] else int(seconds[i]) for i in range(size)]
+    doubles = [ODD_TIMES[i % len(ODD_TIMES)] if odd[i] else seconds[i] + 0.25 for i in range(size)]
+    raw = pa.array(numbers, pa.int64())
+    fine = [n if n is None or abs(n) > 10**10 else n * 10**9 + 999 for n in numbers]
+    places = towers(size, rng)
+    kinds = {
+        "seconds": raw,
+        "milliseconds": pa.array(seconds * 1_000 + 999),
+        "doubles": pa.array(doubles, pa.float64()),
+        "unsigned": pa.array([None if n is None or n < 0 else n for n in numbers], pa.uint64()),
+        "small": pa.array(seconds.astype(np.int32)),
+        "timestamp_ms": pa.array([n if n is None or abs(n) > 10**10 else n * 1_000 for n in numbers]).cast(
+            pa.timestamp("ms", "UTC")
+        ),
+        "timestamp_us": pa.array([n if n is None or abs(n) > 10**10 else n * 10**6 - 1 for n in numbers]).cast(
+            pa.timestamp("us")
+        ),
+        "timestamp_ns": pa.array(fine, pa.int64()).cast(pa.timestamp("ns", "Europe/Paris")),
+        "wall_ns": pa.array(fine, pa.int64()).cast(pa.timestamp("ns")),
+        "date": pa.array((seconds // 86_400).astype(np.int32)).cast(pa.date32()),
+    }
+    files = [write(folder / f"{week}_{name}.parquet", users, times, places) for name, times in kinds.items()]
+    old = pa.array(seconds * 10**9).cast(pa.timestamp("ns"))
+    files.append(write(folder / f"{week}_int96.parquet", users, old, places, use_deprecated_int96_timestamps=True))
+    coded = users.dictionary_encode()
+    files.append(write(folder / f"{week}_dictionary.parquet", coded, raw, places.dictionary_encode()))
+    floats = pa.array(rng.choice([12.0, -3.0, 0.0, 0.5, 11.5, float("nan"), 1e300], size))
+    files.append(write(folder / f"{week}_float_towers.parquet", users, raw, floats))
+    decimals = pa.array(["1.50", "12.00", None, "0.00"] * (size // 4)).cast(pa.decimal128(12, 2))
+    files.append(write(folder / f"{week}_decimal_towers.parquet", users, raw, decimals))
+    broken = pa.array([b"ok", b"\xff\xfe", b"\xc3\x28"] * (size // 4), pa.binary()).cast(pa.string(), safe=False)
+    files.append(write(folder / f"{week}_broken.parquet", broken, raw[: len(broken)], places[: len(broken)]))
+    return files
+
+
+@pytest.mark.parametrize("week", [WEEK, AUTUMN, SPRING], ids=["plain", "autumn", "spring"])
+def test_hostile_records_give_the_same_tables(tmp_path, week):
+    said = assert_agree(tmp_path, week, hostile_files(tmp_path, week))
+    assert said["rejected"].keys() == {"no user", "time not readable", "outside the week", "unknown tower"}
+    assert len(said["visits"]) > 1_000
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.uint64()], ids=str)
+def test_numbers_of_users_stay_numbers_and_those_beyond_are_text(tmp_path, kind):
+    rng, size = np.random.default_rng(5), 3_000
+    users = rng.integers(0, 100, size).astype(np.uint64)
+    users[:50] += np.uint64(2**63 - 160 if kind == pa.int64() else 2**64 - 160)
+    records = write(
+        tmp_path / "r.parquet", pa.array(users).cast(kind), pa.array(moments(WEEK, size, rng)), towers(size, rng)
+    )
+    said = assert_agree(tmp_path, WEEK, [records])
+    assert said["visits"].schema["user_id"] == (pl.Int64 if kind == pa.int64() else pl.String)
+
+
+def some_records(file: Path, users: np.ndarray, rng: np.random.Generator) -> Path:
+    return write(file, pa.array(users), pa.array(moments(WEEK, len(users), rng)), towers(len(users), rng))
+
+
+def test_one_user_with_a_million_events(tmp_path):
+    rng, size = np.random.default_rng(6), 1_000_000
+    users = np.where(np.arange(size) % 1_000 == 0, rng.integers(1, 300, size), 0)
+    said = assert_agree(tmp_path, WEEK, [some_records(tmp_path / "r.parquet", users, rng)])
+    assert said["visits"].filter(user_id=0).height == 4 * 168
+
+
+def test_an_empty_week_has_tables_of_nobody(tmp_path):
+    said = assert_agree(tmp_path, WEEK, [])
+    assert said["visits"].is_empty()
+    assert said["tower_series"]["original"].sum() == 0
+
+
+def test_a_week_made_twice_has_the_same_fingerprint_and_another_one_has_another(tmp_path):
+    store = store_at(tmp_path / "spark", str(tmp_path / "weeks"))
+    engine, rng = SparkEngine(store, SETTINGS), np.random.default_rng(7)
+    records = [
+        write(
+            tmp_path / f"{i}.parquet",
+            pa.array(rng.integers(0, 50, 500)),
+            pa.array(moments(WEEK, 500, rng)),
+            towers(500, rng),
+        )
+        for i in range(3)
+    ]
+    seen = []
+    for files in (records, records[::-1], records[:2]):
+        engine.ingest(week_clock(WEEK, ZONE), files, CITY, lambda _: None)
+        seen.append(store.week_fingerprint("visits", WEEK))
+    assert seen[0] == seen[1] != seen[2]
+    assert len(list((tmp_path / "weeks" / "visits" / str(WEEK)).iterdir())) == 2  # the week and what names it
+
+
+def refused(tmp_path: Path, files: list[Path]) -> str:
+    store = store_at(tmp_path / "spark", str(tmp_path / "weeks"))
+    with pytest.raises(BadInput) as caught:
+        SparkEngine(store, SETTINGS).ingest(week_clock(WEEK, ZONE), files, CITY, lambda _: None)
+    assert not store.has_week("visits", WEEK)
+    return str(caught.value)
+
+
+def test_what_spark_does_not_read_is_refused_and_says_what_to_do(tmp_path):
+    one = pa.array(["ann"])
+    text = write(tmp_path / "text.parquet", one, pa.array(["2007-09-10 08:00"]), pa.array(["A"]))
+    assert "times must be timestamps or seconds since 1970, column 'time' is string: convert it" in refused(
+        tmp_path, [text]
+    )
+    (tmp_path / "r.csv").write_text("user_id,time,tower_id\n")
+    assert "must be .parquet, got r.csv: convert it, or use DuckDB" in refused(tmp_path, [tmp_path / "r.csv"])
+    float_users = write(tmp_path / "float.parquet", pa.array([1.5]), pa.array([0]), pa.array(["A"]))
+    assert "user identifiers must be integers or text" in refused(tmp_path, [float_users])
+    damaged = tmp_path / "damaged.parquet"
+    damaged.write_bytes(b"PAR1" * 10)
+    assert "visit files must be readable, damaged.parquet gave" in refused(tmp_path, [damaged])
+
+
+def test_damage_inside_a_file_is_told_without_a_value(tmp_path):
+    rng, size = np.random.default_rng(8), 50_000
+    users = pa.array([f"secret{number}" for number in rng.integers(0, 500, size)])
+    file = write(tmp_path / "r.parquet", users, pa.array(moments(WEEK, size, rng)), towers(size, rng))
+    content = bytearray(file.read_bytes())
+    content[1_000:3_000] = bytes(2_000)
+    file.write_bytes(content)
+    said = refused(tmp_path, [file])
+    assert "must run to its end, Spark gave" in said
+    assert "secret" not in said
+
+
+def test_spark_that_goes_away_leaves_the_old_week(tmp_path):
+    rng = np.random.default_rng(9)
+    file = write(
+        tmp_path / "r.parquet", pa.array(rng.integers(0, 9, 99)), pa.array(moments(WEEK, 99, rng)), towers(99, rng)
+    )
+    store = store_at(tmp_path / "spark", str(tmp_path / "weeks"))
+    engine = SparkEngine(store, SETTINGS)
+    engine.ingest(week_clock(WEEK, ZONE), [file], CITY, lambda _: None)
+    before = store.read_week("visits", WEEK)
+    (session,) = spark_session._started.values()
+    with pytest.raises(BadInput, match=r"visits.sql must run to its end, Spark gave .* Stored weeks are as they were"):
+        stopped_within(engine, session, file)
+    assert store.read_week("visits", WEEK).equals(before)
+    engine.materialise("truncated_visits", WEEK, PARAMETERS, lambda _: None)  # Spark is started anew
+
+
+def stopped_within(engine: SparkEngine, session: object, file: Path) -> None:
+    """Ingest a week while Spark is stopped under it."""
+    kept = engine._store_rows
+
+    def stop_first(*given: object) -> None:
+        session.stop()
+        kept(*given)
+
+    engine._store_rows = stop_first
+    try:
+        engine.ingest(week_clock(WEEK, ZONE), [file], CITY, lambda _: None)
+    finally:
+        engine._store_rows = kept
+
+
+def test_without_java_or_pyspark_it_is_said_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setattr(spark_session, "_started", {})
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(BadInput, match=r"needs Java 17 or newer, JAVA_HOME=.* has none: install it \(Debian: openjdk"):
+        spark_session.spark_session(SETTINGS, tmp_path, lambda _: None)
+    monkeypatch.setitem(__import__("sys").modules, "pyspark.sql", None)
+    with pytest.raises(BadInput, match=r"needs PySpark, which is not installed: `pip install density-assets\[spark\]`"):
+        spark_session.spark_session(SETTINGS, tmp_path, lambda _: None)
+
+
+def test_only_the_remainder_that_both_engines_know_is_translated():
+    other = parse("other", "select md5_number(cast(user_id as varchar)) % 97 as part from visits")
+    with pytest.raises(ValueError, match="md5_number must be taken modulo 2147483579, got 97"):
+        spark_sql(other)
+    assert "md5_number" not in spark_sql(model("events")).lower()
