@@ -247,10 +247,10 @@ class WeekObjects:
 def _file_system(root: str) -> tuple[AbstractFileSystem, str]:
     try:
         system, inside = url_to_fs(root, use_listings_cache=False, skip_instance_cache=True)
-    except ImportError as missing:
+    except (ImportError, ValueError) as error:
         raise BadInput(
-            f"the store of {root} must be known, its package is not installed ({missing.name or 'see fsspec'}): for S3 "
-            "`pip install density-assets[s3]`"
+            f"storage.weeks must lie in a store that is known, {root} gave {type(error).__name__}: for S3 "
+            "`pip install density-assets[s3]`, for others the package that fsspec names"
         ) from None
     return system, inside.rstrip("/")
 
