@@ -14,7 +14,7 @@ override REASON := $(value REASON)
 export DENSITY_REASON := $(REASON)
 endif
 
-.PHONY: release backfill rebuild final evaluate check verify audit study results ui budget ledger purge test mutants browser lint bench clean
+.PHONY: release backfill rebuild final evaluate check verify audit study results ui budget ledger purge test mutants browser lint bench bench-scale clean
 
 release: $(VENV)/ready  ## one week, from records to everything derived from them [SETTINGS=my.toml] [WEEK=2007-09-10] [BY=…] [REASON=…]
 	@$(RUN) density_assets release $(CITY)
@@ -77,6 +77,9 @@ lint: $(VENV)/ready  ## style, layers and types
 
 bench: $(VENV)/ready  ## cost of each step, as ratios in one run; see docs/performance.md
 	@$(RUN) bench
+
+bench-scale: $(VENV)/ready  ## the visits side on DuckDB and on Spark, and what a country would take; see docs/scale.md
+	@$(RUN) bench scale
 
 clean:  ## forget the environment, keep the data
 	rm -rf $(VENV)

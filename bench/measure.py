@@ -4,6 +4,7 @@ import multiprocessing
 import resource
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,12 @@ class Cost:
     seconds: float
     processor: float
     peak_mb: float
+
+
+def run(function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a module-level function returns, in a fresh process."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(function, *arguments).result()
 
 
 def cost(function: Callable[..., object], *arguments: Any) -> Cost:

@@ -134,7 +134,7 @@ class Blueprint:
             group_name=self.group,
             owners=[OWNERS[self.zone]],
             tags={"zone": self.zone.value},
-            kinds=set(self.kinds),
+            kinds=self._kinds(city),
             code_version=self.code_version,
             metadata={"zone": self.zone.value, "table": self.table},
             partitions_def=weekly_partitions(city) if self.weekly else None,
@@ -192,6 +192,11 @@ class Blueprint:
             return sealed.perform(self.function.__module__, step, given, sealed.hidden_from_releases(city))
         made = self.function(step, **given)
         return replace(made, facts={**made.facts, "walled_off": False}) if self.zone is Zone.RELEASE else made
+
+    def _kinds(self, city: City) -> set[str]:
+        """What it is made with: SQL is run by the engine of the settings."""
+        runs_sql = "sql" in self.kinds
+        return {city.settings.engine.name if runs_sql and kind == "duckdb" else kind for kind in self.kinds}
 
     def _stored(self, city: City, read: Reader, table: pl.DataFrame | None) -> Stored:
         """Keep a table where its zone says, as that of the release it was made for; if SQL has not kept it already."""

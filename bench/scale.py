@@ -1,0 +1,175 @@
+"""What the visits side costs on either engine, and what that makes of a country: `make bench-scale`.
+
+Raw records of the embedded city, three events for each visit, as Parquet files; every engine reads them and makes all
+tables of the visits side, in a process of its own. Of Spark, processor time and bytes shuffled are what its stages say.
+Extrapolation follows the power that was measured between the sizes; what it assumes is said in `docs/scale.md`.
+"""
+
+import json
+import math
+import tempfile
+import time
+import urllib.request
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import polars as pl
+
+from bench.measure import run
+from bench.steps import PARAMETERS, WEEK
+from density_assets.calendar import week_clock
+from density_assets.geography.embedded import embedded_city
+from density_assets.geography.tables import antennas_table, towers_table
+from density_assets.people.population import simulate_week
+from density_assets.settings import CitySettings, EngineSettings
+from resources.sql.duckdb_engine import DuckdbEngine
+from resources.sql.spark_engine import SparkEngine
+from resources.sql.spark_session import spark_session
+from resources.tables.store import Store
+
+SIZES = (50_000, 200_000, 800_000)
+EVENTS = 3  # of a visit
+MODELS = ("truncated_visits", "tower_series", "tower_totals", "one_visit_histogram", "visit_total")
+CITY = CitySettings.model_construct(visit_user="user", visit_time="time", visit_tower="tower")
+COUNTRY = 60_000_000  # people
+SETTINGS = EngineSettings(threads=2, memory="3GB")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Processor seconds, wall seconds, megabytes shuffled and spilled; how much more the busiest task reads."""
+
+    processor: float
+    seconds: float
+    shuffled: float = 0.0
+    spilled: float = 0.0
+    skew: float = 1.0
+
+
+def compare(sizes: Iterable[int] = SIZES) -> None:
+    """Print one table of both engines, and what follows for a country."""
+    print("| people | records | engine | step | processor s | wall s | MB shuffled | MB spilled | busiest task |")
+    print("|--:|--:|---|---|--:|--:|--:|--:|--:|")
+    totals: dict[str, list[tuple[int, Measured]]] = {"duckdb": [], "spark": []}
+    with tempfile.TemporaryDirectory(prefix="bench-") as name:
+        for people in sizes:
+            folder = Path(name) / str(people)
+            records = run(_write_records, folder, people)
+            for engine, total in totals.items():
+                steps: dict[str, Measured] = run(_everything, folder, engine)
+                for step, cost in steps.items():
+                    print(f"| {people:,} | {records:,} | {engine} | {step} | {_shown(cost)} |", flush=True)
+                total.append((people, _sum(steps.values())))
+    for engine, total in totals.items():
+        print(f"\n{engine}: {_extrapolated(total)}")
+
+
+def _write_records(folder: Path, people: int) -> int:
+    """Raw records of a simulated week, in no order; returns how many."""
+    cells, towers = embedded_city()
+    (folder / "records").mkdir(parents=True)
+    clock, rng, count = week_clock(WEEK, ZoneInfo("Europe/Paris")), np.random.default_rng(1), 0
+    for number, chunk in enumerate(simulate_week(cells.centroids, towers.xy, users=people, seed=2007, week=WEEK)):
+        rows = rng.permutation(np.repeat(np.arange(len(chunk.user)), EVENTS))
+        time = clock.monday - clock.before + chunk.hour[rows].astype(np.int64) * 3600 + rng.integers(0, 3600, len(rows))
+        tower = towers.ids[chunk.tower[rows]].astype(str)
+        frame = pl.DataFrame({"user": chunk.user[rows], "time": time, "tower": tower})
+        frame.write_parquet(folder / "records" / f"{number}.parquet")
+        count += len(rows)
+    return count
+
+
+def _everything(folder: Path, engine: str) -> dict[str, Measured]:
+    store = Store(folder / engine, "city", None, str(folder / "weeks") if engine == "spark" else None)
+    _, towers = embedded_city()
+    antennas = antennas_table(towers)
+    store.write_public("antennas", antennas)
+    store.write_public("towers", towers_table(antennas))
+    chosen = SparkEngine(store, SETTINGS) if engine == "spark" else DuckdbEngine(store, SETTINGS)
+    files = sorted((folder / "records").iterdir())
+    clock = week_clock(WEEK, ZoneInfo("Europe/Paris"))
+    meter = _Stages(store) if engine == "spark" else _Process()
+    costs = {"records → visits": meter.of(lambda: chosen.ingest(clock, files, CITY, lambda _: None))}
+    for name in MODELS:
+        costs[name] = meter.of(lambda name=name: chosen.materialise(name, WEEK, PARAMETERS, lambda _: None))
+    return costs
+
+
+class _Process:
+    """Measures work of this process."""
+
+    def of(self, work: Callable[[], object]) -> Measured:
+        start, busy = time.perf_counter(), time.process_time()
+        work()
+        return Measured(time.process_time() - busy, time.perf_counter() - start)
+
+
+class _Stages:
+    """Measures work of Spark by what its stages say of themselves."""
+
+    def __init__(self, store: Store) -> None:
+        self._context = spark_session(SETTINGS, store.confidential, lambda _: None).sparkContext
+        self._seen: set[tuple[int, int]] = set()
+
+    def of(self, work: Callable[[], object]) -> Measured:
+        start = time.perf_counter()
+        work()
+        seconds = time.perf_counter() - start
+        stages = [stage for stage in self._asked("stages?withSummaries=true") if self._is_new(stage)]
+        return Measured(
+            sum(stage["executorCpuTime"] for stage in stages) / 1e9,
+            seconds,
+            sum(stage["shuffleWriteBytes"] for stage in stages) / 1e6,
+            sum(stage["diskBytesSpilled"] for stage in stages) / 1e6,
+            max((_skew(stage) for stage in stages), default=1.0),
+        )
+
+    def _is_new(self, stage: dict[str, Any]) -> bool:
+        which = (stage["stageId"], stage["attemptId"])
+        fresh = stage["status"] == "COMPLETE" and which not in self._seen
+        self._seen.add(which)
+        return fresh
+
+    def _asked(self, what: str) -> Any:
+        address = f"{self._context.uiWebUrl}/api/v1/applications/{self._context.applicationId}/{what}"
+        with urllib.request.urlopen(address) as answer:
+            return json.load(answer)
+
+
+def _skew(stage: dict[str, Any]) -> float:
+    """How much more the busiest task of a stage shuffles than the median one."""
+    spread = (stage.get("taskMetricsDistributions") or {}).get("shuffleReadMetrics", {}).get("readBytes", [])
+    return spread[-1] / spread[len(spread) // 2] if spread and spread[len(spread) // 2] > 0 else 1.0
+
+
+def _sum(costs: Iterable[Measured]) -> Measured:
+    each = list(costs)
+    return Measured(
+        sum(cost.processor for cost in each),
+        sum(cost.seconds for cost in each),
+        sum(cost.shuffled for cost in each),
+        sum(cost.spilled for cost in each),
+        max(cost.skew for cost in each),
+    )
+
+
+def _shown(cost: Measured) -> str:
+    return f"{cost.processor:.1f} | {cost.seconds:.1f} | {cost.shuffled:.1f} | {cost.spilled:.1f} | {cost.skew:.1f}"
+
+
+def _extrapolated(total: list[tuple[int, Measured]]) -> str:
+    """What a country would take, by the power that was measured between the two largest sizes."""
+    if len(total) < 2:
+        return "one size has no slope"
+    (fewer, small), (more, large) = total[-2:]
+    power = math.log(large.processor / small.processor) / math.log(more / fewer)
+    hours = large.processor * (COUNTRY / more) ** max(power, 1.0) / 3600
+    shuffled = large.shuffled * COUNTRY / more / 1e3
+    return (
+        f"cost grows with power {power:.2f}; {COUNTRY:,} people at power {max(power, 1.0):.2f} are {hours:,.0f} core "
+        f"hours and {shuffled:,.0f} GB shuffled"
+    )
