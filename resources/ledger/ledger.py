@@ -106,8 +106,8 @@ class Ledger:
             return ""
         return (
             f"a ledger must lie where it was opened, {self.book.where} is a copy or was moved to another disk or "
-            "database: two copies would each pay for a draw of the same week. It may not pay until somebody says that the other one "
-            "is gone for good: `density ledger moved --by NAME --reason WHY`"
+            "database: two copies would each pay for a draw of the same week. It may not pay until somebody says that "
+            "the other one is gone for good: `density ledger moved --by NAME --reason WHY`"
         )
 
     def none_here(self) -> str:
