@@ -13,6 +13,7 @@ import sys
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+ADDRESS = "DENSITY_DAGSTER_STORAGE"
 PRELOADED = ("density_assets.graph.release", "density_assets.graph.register")
 
 
@@ -23,7 +24,7 @@ class Zygote:
         self._pid = os.getpid()
         self._socket, theirs = socket.socketpair()
         code = f"from density_assets.graph.zygote import serve; serve({theirs.fileno()})"
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        environment = {**_without_databases(), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-c", code], pass_fds=[theirs.fileno()], env=environment, cwd=Path.cwd()
@@ -43,6 +44,11 @@ class Zygote:
         if not pid:
             raise RuntimeError("the process that steps are forked from must live, but it has ended: start again")
         return pid, Connection(here.detach())
+
+
+def _without_databases() -> dict[str, str]:
+    """The environment without what opens a database: no step that is walled off has business with one."""
+    return {name: said for name, said in os.environ.items() if not name.startswith("PG") and name != ADDRESS}
 
 
 def serve(descriptor: int) -> None:

@@ -26,12 +26,9 @@ from resources.tables.files import private_files
 
 WAITING = "60s"  # for whoever writes, before it is said to be stuck
 COLUMNS = ("row", "version", "kind", "at", "body", "previous", "hash")
-_STATE = """
-select to_regclass('density.entries') is not null as made, current_setting('fsync') = 'on' as durable,
-    coalesce(has_schema_privilege(to_regnamespace('density')::oid, 'usage'), false) as usable
-"""
 _RIGHTS = """
-select has_table_privilege('density.entries', 'select') and has_table_privilege('density.entries', 'insert') as adds,
+select current_setting('fsync') = 'on' as durable,
+    has_table_privilege('density.entries', 'select') and has_table_privilege('density.entries', 'insert') as adds,
     has_table_privilege('density.entries', 'update') or has_table_privilege('density.entries', 'delete')
         or has_table_privilege('density.entries', 'truncate') as changes
 """
@@ -59,7 +56,7 @@ class PostgresBook:
     def written(self) -> tuple[int, ...]:
         """How many rows there are."""
         with self._connected() as connection:
-            if not self._made(connection):
+            if not _made(connection):
                 return ()
             found = connection.execute("select count(*) as many, coalesce(max(row), 0) as last from density.entries")
             return tuple(int(number) for row in found for number in row.values())
@@ -83,7 +80,7 @@ class PostgresBook:
     def read(self) -> Records:
         """All rows, of one moment."""
         with self._connected(IsolationLevel.REPEATABLE_READ) as connection, connection.transaction():
-            return _read(connection) if self._made(connection) else Records()
+            return _read(connection) if _made(connection) else Records()
 
     @contextmanager
     def writing(self) -> Iterator[Writer]:
@@ -127,21 +124,15 @@ class PostgresBook:
     def _connected(self, isolation: IsolationLevel = IsolationLevel.READ_COMMITTED) -> Any:
         return connected(self._url, self._fault, isolation)
 
-    def _made(self, connection: Connection) -> bool:
-        (state,) = connection.execute(_STATE).fetchall()
-        if state["made"] and not state["usable"]:
-            raise LedgerError(self._wrong_role("it may not look at them"))
-        return bool(state["made"])
-
     def _refuse_unfit(self, connection: Connection) -> None:
         """Raise unless what is added is on disk when it is committed, and stays."""
-        if not self._made(connection):
+        if not _made(connection):
             raise LedgerError(
                 f"the tables of a ledger must be made by their owner, {self.name} has none: `density ledger tables "
                 "--help`. Nothing was written"
             )
-        (state,), (rights,) = connection.execute(_STATE).fetchall(), connection.execute(_RIGHTS).fetchall()
-        if not state["durable"]:
+        (rights,) = connection.execute(_RIGHTS).fetchall()
+        if not rights["durable"]:
             raise LedgerError(
                 f"the ledger's database must write to disk what it commits, {self.name} has fsync = off and could "
                 "forget a charge: turn it on. Nothing was written"
@@ -223,10 +214,21 @@ class _PostgresWriter:
         return rows[len(present) :]
 
 
+def _made(connection: Connection) -> bool:
+    (found,) = connection.execute("select to_regclass('density.entries') is not null as made").fetchall()
+    return bool(found["made"])
+
+
 def _read(connection: Connection) -> Records:
     earlier: dict[str, list[dict[str, Any]]] = {"charges": [], "draws": []}
-    for row in connection.execute("select name, record from density.earlier_rows order by name, row"):
-        earlier[row["name"]].append(json.loads(row["record"]))
+    for row in connection.execute("select name, row, record from density.earlier_rows order by name, row"):
+        try:
+            earlier[row["name"]].append(json.loads(row["record"]))
+        except (ValueError, RecursionError):
+            raise LedgerError(
+                f"rows of version 1 must be as they were written, but row {row['row']} of the {row['name']} is no "
+                "JSON: it was changed. Nothing may be drawn; restore a backup and find out what happened"
+            ) from None
     names = sql.SQL(", ").join(map(sql.Identifier, COLUMNS))
     entries = connection.execute(sql.SQL("select {} from density.entries order by row").format(names)).fetchall()
     return Records(earlier["charges"], earlier["draws"], entries)

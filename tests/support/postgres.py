@@ -77,7 +77,15 @@ class Server:
         """Start it, again."""
         options = f"-c port={self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={self.folder}"
         log = str(self.folder / "log")
-        _control(self.folder, "start", "-w", "-l", log, "-o", f"{options} -c max_connections=50 -c shared_buffers=16MB")
+        _control(
+            self.folder,
+            "start",
+            "-w",
+            "-l",
+            log,
+            "-o",
+            f"{options} -c max_connections=50 -c shared_buffers=16MB",
+        )
 
 
 @contextmanager
@@ -94,7 +102,7 @@ def served() -> Iterator[Server]:
         server.run(f"create role {SERVICE} login")
         yield server
     finally:
-        _control(folder, "stop", "-m", "fast", check=False)
+        _control(folder, "stop", "-m", "immediate", check=False)  # nobody needs it again
         shutil.rmtree(folder, ignore_errors=True)
 
 
