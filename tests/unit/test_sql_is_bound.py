@@ -46,7 +46,7 @@ SOURCES = sorted(
     file
     for package in (density_assets, resources)
     for file in Path(package.__file__).parent.rglob("*.py")
-    if {"duckdb", "sqlite3"} & set(file.read_text().replace(".", " ").split())
+    if {"duckdb", "sqlite3", "psycopg"} & set(file.read_text().replace(".", " ").split())
 )
 
 
