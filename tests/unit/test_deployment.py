@@ -2,6 +2,8 @@
 
 import re
 import shlex
+import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,12 +14,13 @@ from documented import documented
 from density_assets.cli.app import app
 from density_assets.environment import HOME
 from density_assets.settings import Settings
+from resources.ledger.places import shared_book
 from resources.ledger.postgres_tables import SERVICE
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 COMMANDS = typer.main.get_command(app).commands
-VARIABLES = {HOME, "DENSITY_SETTINGS", "PGPASSFILE", "POSTGRES_PASSWORD_FILE", "POSTGRES_INITDB_ARGS"}
+VARIABLES = {HOME, "DENSITY_SETTINGS", "PGPASSFILE", "PGPASSWORD", "POSTGRES_PASSWORD_FILE", "POSTGRES_INITDB_ARGS"}
 VERSION = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)[1]
 DAGSTER = re.search(r"^dagster==(.+)$", (ROOT / "constraints.txt").read_text(), re.MULTILINE)[1]
 
@@ -81,6 +84,7 @@ def test_the_chart_gets_our_definitions_and_variables(helm):
     (deployment,) = helm["dagster-user-deployments"]["deployments"]
     assert deployment["dagsterApiGrpcArgs"] == ["--module-name", "density_assets.definitions"]
     assert {one["name"] for one in deployment["env"]} <= VARIABLES
+    assert [one["name"] for one in deployment["env"] if "valueFrom" in one] == ["PGPASSWORD"]
     mounted = {one["name"] for one in deployment["volumeMounts"]}
     assert mounted == {one["name"] for one in deployment["volumes"]}
     assert helm["dagsterWebserver"]["enableReadOnly"] is True
@@ -90,7 +94,11 @@ def test_the_chart_gets_our_definitions_and_variables(helm):
 def test_nothing_secret_stands_in_what_is_deployed(compose):
     text = "".join(file.read_text() for file in sorted(DEPLOY.iterdir()) if file.is_file())
     assert not re.findall(r"://[^\s/@]+:[^\s/@]+@", text)  # a password in an address
-    assert not re.findall(r"(?im)^\s*-?\s*\w*password\w*\s*[:=]\s*\S", text.replace("POSTGRES_PASSWORD_FILE:", ""))
+    given = re.findall(r"(?im)^\s*-?\s*(\w*password\w*)\s*[:=]\s*(\S+)", text)
+    assert set(given) == {
+        ("POSTGRES_PASSWORD_FILE", "/run/secrets/superuser"),
+        ("generatePostgresqlPasswordSecret", "false"),
+    }
     assert all(secret["file"].startswith("secrets/") for secret in compose["secrets"].values())
     assert "encrypted password" not in text
     assert not (DEPLOY / "secrets").exists()
@@ -100,7 +108,7 @@ def test_roles_are_those_that_tables_and_documents_name(compose):
     roles = set(re.findall(r"create role (\w+)", (DEPLOY / "roles.sql").read_text()))
     assert roles == {"density_owner", SERVICE, "density_dagster"}
     page = (ROOT / "docs" / "deployment.md").read_text()
-    assert {name for name in re.findall(r"postgresql://(\w+)@", page)} <= roles
+    assert set(re.findall(r"postgresql://(\w+)@", page)) <= roles
 
 
 def test_what_the_page_says_to_type_and_to_write_exists():
@@ -112,27 +120,18 @@ def test_what_the_page_says_to_type_and_to_write_exists():
     for words in commands:
         refuse_unknown(words[1:])
     (written,) = documented("deployment.md", "toml")
-    import tomllib
-
     settings = Settings.model_validate(tomllib.loads(written))
     assert settings.ledger.url
     assert settings.dagster.storage
 
 
 def test_roles_can_be_made_on_a_real_server(postgres):
-    import psycopg
-
     statements = [line for line in (DEPLOY / "roles.sql").read_text().split(";") if line.strip()]
     statements = [line.replace(f"create role {SERVICE} login", "select 1") for line in statements]  # there already
-    with psycopg.connect(postgres.url("postgres"), autocommit=True) as connection:
-        for statement in statements:
-            connection.execute(statement)
-    from dataclasses import replace
-
-    from resources.ledger.places import book_at
-
+    for statement in statements:
+        postgres.run(statement)
     ledger = replace(postgres, database="ledger")
     ledger.run("select 1", "density_owner")
-    book_at(ledger.url("density_owner")).make_tables(SERVICE)
-    with book_at(ledger.url(SERVICE)).writing() as writer:
+    shared_book(ledger.url("density_owner")).make_tables(SERVICE)
+    with shared_book(ledger.url(SERVICE)).writing() as writer:
         assert writer.read().entries == []

@@ -22,6 +22,11 @@ OURS = {
         "marks": "named parameters",
         "', '.join(rows[0])": "columns of version 1",
     },
+    "resources/ledger/postgres.py": {
+        "names": "columns of ours, as identifiers of psycopg",
+        "marks": "named parameters",
+        "WAITING": "a constant, as a literal of psycopg",
+    },
     "resources/tables/release_database.py": {},  # quoted names only
     "density_assets/records/event_files.py": {
         "len(columns)": "a number",
