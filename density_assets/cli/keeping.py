@@ -3,6 +3,7 @@
 Whatever changes the ledger says who did it and why, by `--by` and `--reason`, the environment or `[operator]`.
 """
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -184,7 +185,8 @@ def _copy(city: "City", to: str | None, copied_by: "Act", known: "Witnesses") ->
         raise BadInput("copy needs --to, a file or postgresql://ROLE@HOST:PORT/DATABASE")
     book = book_at(to)
     fetch_draws(city.ledger, city.home)
-    draws = contents_of_draws(city.home, city.ledger.accounts(known))
+    draws = partial(contents_of_draws, city.home)
+    draws(city.ledger.accounts(known))  # one that is damaged is said before the ledger is closed
     copy_to(city.ledger, book, copied_by, known, draws)
     print(f"copied every row to {book.where}, head {city.ledger.accounts().head[:16]}")
     if city.ledger.accounts().declared:

@@ -144,7 +144,7 @@ class Ledger:
 
         Committed before the first random number: from here on the charge is used, drawn or not.
         """
-        with self.adding() as adding:
+        with self._adding_here() as adding:
             for row in adding.accounts.rows:
                 if (row.charge.measurement, row.charge.events) == (measurement, events) and not row.drawn:
                     adding.append("begun", {"charge": row.hash})
@@ -158,7 +158,7 @@ class Ledger:
 
         Guarantees: of two runs that drew one door of a revision, because a lock was lost, the first is believed.
         """
-        with self.adding() as adding:
+        with self._adding_here() as adding:
             paid = adding.accounts.by_hash.get(charge)
             if paid and not paid.digest and _was_drawn(adding.accounts, paid.charge):
                 raise LedgerError(
@@ -171,7 +171,7 @@ class Ledger:
 
     def publish(self, publication: Mapping[str, Any], act: Act) -> None:
         """Note that a release was signed; said once for the same manifest."""
-        with self.adding() as adding:
+        with self._adding_here() as adding:
             if not any(publication.items() <= entry.body.items() for entry in adding.accounts.of("published")):
                 adding.append("published", {**publication, **act.record()})
 
@@ -195,6 +195,14 @@ class Ledger:
         """Add entries to a ledger that is whole."""
         with self.book.writing() as writer:
             yield Adding(writer, _believed(self.book, writer.read(), witnesses))
+
+    @contextmanager
+    def _adding_here(self) -> Iterator["Adding"]:
+        """Add entries to a ledger that was not copied elsewhere meanwhile: its copy would not know of them."""
+        with self.adding() as adding:
+            if said := self.elsewhere(adding.accounts):
+                raise LedgerError(said)
+            yield adding
 
     def _place(self, identity: str) -> str:
         return place_digest(identity, self.book)

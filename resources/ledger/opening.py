@@ -88,13 +88,16 @@ def say_moved(ledger: Ledger, act: Act, witnesses: Witnesses) -> None:
         adding.append("moved", {"place": place, **act.record()})
 
 
-def copy_to(ledger: Ledger, book: Book, act: Act, witnesses: Witnesses, draws: Mapping[str, bytes]) -> None:
+def copy_to(
+    ledger: Ledger, book: Book, act: Act, witnesses: Witnesses, draws: Callable[[Accounts], Mapping[str, bytes]]
+) -> None:
     """Copy a ledger to an empty book, every row as it is.
 
-    draws: the files of its draws, by the hash of the charge that paid for each.
+    draws: finds the files of its draws, by the hash of the charge that paid for each.
 
     Guarantees: of a ledger for real people neither book may pay afterwards, until somebody says at one of them that the
-    other is gone (`say_moved`): before the copy is made, the ledger itself says that it lies nowhere.
+    other is gone (`say_moved`). Before the copy is made, the ledger itself says that it lies nowhere: from then on no
+    draw is begun or finished under it, so the copy knows of every one.
     """
     if Ledger(Path(), book).accounts().exists:
         raise BadInput(f"a ledger must be copied to an empty place, {book.where} holds one: give another")
@@ -113,7 +116,7 @@ def copy_to(ledger: Ledger, book: Book, act: Act, witnesses: Witnesses, draws: M
             raise BadInput(f"a ledger must be copied to an empty place, somebody filled {book.where} meanwhile")
         writer.replace(records)
         copied = Adding(writer, checked_accounts(writer.read()))
-        for charge, content in draws.items():
+        for charge, content in draws(copied.accounts).items():
             copied.keep(charge, content)
 
 

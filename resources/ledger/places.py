@@ -23,7 +23,14 @@ def book_of(settings: Settings, home: Path) -> Book:
 
 def book_at(address: str) -> Book:
     """The book at the URL of a database, or in a file."""
-    return shared_book(address) if address.startswith(SCHEME) else SqliteBook(Path(address).absolute())
+    if address.startswith(SCHEME):
+        return shared_book(address)
+    if "://" in address:
+        raise BadInput(
+            f"a ledger is kept in a file or at an address that begins with {SCHEME}, got another kind of address (not "
+            "repeated, since it may hold a password)"
+        )
+    return SqliteBook(Path(address).absolute())
 
 
 def shared_book(url: str) -> "PostgresBook":

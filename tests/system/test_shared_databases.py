@@ -16,7 +16,7 @@ from town import Town
 from density_assets.city import City
 from density_assets.errors import BadInput
 from density_assets.graph.instance import open_instance
-from density_assets.graph.storage import ADDRESS
+from density_assets.graph.storage import ADDRESS, alone
 from density_assets.publication.manifest import fingerprint
 from density_assets.settings import load_settings
 from resources.ledger.opening import say_moved
@@ -114,6 +114,18 @@ def test_a_database_of_dagster_is_of_one_city(town, tmp_path, postgres, monkeypa
     town.set('name = "town"', 'name = "village"')
     with pytest.raises(BadInput, match="each city must have a database of its own"):
         open_instance(City(load_settings(town.settings), tmp_path / "home"))
+
+
+def test_an_instance_is_served_by_one_machine(town, tmp_path, postgres):
+    share(town, postgres.new_ledger(), postgres.new_database())
+    city = City(load_settings(town.settings), tmp_path / "home")
+    with alone(city, "serving", waiting=False) as first:
+        with alone(city, "serving", waiting=False) as second:
+            assert (first, second) == (True, False)
+        with alone(city, "opening") as other:
+            assert other
+    with alone(city, "serving", waiting=False) as again:
+        assert again
 
 
 def test_a_database_of_dagster_that_does_not_answer_is_named_without_its_password(town, tmp_path, monkeypatch):

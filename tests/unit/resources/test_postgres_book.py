@@ -2,6 +2,7 @@
 
 import json
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
@@ -289,14 +290,17 @@ def test_a_server_that_may_forget_what_it_committed_is_refused(kept):
             pass
 
 
+def draws_of(home):
+    return partial(contents_of_draws, home)
+
+
 # --- copies -----------------------------------------------------------------------------------------------------------
 
 
 def test_a_ledger_that_is_copied_keeps_every_hash_and_its_draws(kept, tmp_path):
     file = Door(tmp_path / "one")
     first = file()
-    draws = contents_of_draws(tmp_path / "one", file.ledger.accounts())
-    copy_to(file.ledger, kept.ledger.book, Act("ann", "more machines"), NOTHING, draws)
+    copy_to(file.ledger, kept.ledger.book, Act("ann", "more machines"), NOTHING, draws_of(tmp_path / "one"))
     assert same_rows(file.ledger.book.read(), kept.ledger.book.read())
     assert file.ledger.accounts().identity == kept.ledger.accounts().identity
     for either in (file.ledger, kept.ledger):
@@ -312,12 +316,33 @@ def test_a_ledger_that_is_copied_keeps_every_hash_and_its_draws(kept, tmp_path):
     assert SqliteBook(tmp_path / "one/ledger.sqlite").read().entries[-1]["kind"] == "moved"
 
 
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_run_that_was_at_work_while_the_ledger_was_copied_draws_nothing_the_copy_does_not_know(
+    kept, tmp_path, monkeypatch, begun
+):
+    """Else the copy would hold an unused charge for noise that was drawn."""
+    door, step = Door(tmp_path / "one"), "begin_draw" if begun else "reserve"
+    whole = getattr(Ledger, step)
+
+    def copied_after(self, *arguments):
+        done = whole(self, *arguments)
+        copy_to(door.ledger, kept.ledger.book, ACT, NOTHING, draws_of(tmp_path / "one"))
+        return done
+
+    with monkeypatch.context() as patch, pytest.raises(LedgerError, match="is a copy or was moved"):
+        patch.setattr(Ledger, step, copied_after)
+        door()
+    assert door.drawn == int(begun)
+    assert same_rows(kept.ledger.book.read(), door.ledger.book.read())
+    assert [row.drawn for row in kept.ledger.rows() if row.charge.door == "noisy_series"] == [begun]
+
+
 def test_and_comes_back_to_a_file(kept, tmp_path):
     shared = Door(tmp_path / "one", url=kept.url)
     drawn = shared()
     other, target = tmp_path / "other", tmp_path / "other/ledger.sqlite"
     fetch_draws(kept.ledger, other)
-    copy_to(kept.ledger, SqliteBook(target), ACT, NOTHING, contents_of_draws(other, kept.ledger.accounts()))
+    copy_to(kept.ledger, SqliteBook(target), ACT, NOTHING, draws_of(other))
     assert same_rows(kept.ledger.book.read(), SqliteBook(target).read())
     say_moved(Ledger(other), ACT, NOTHING)
     np.testing.assert_array_equal(Door(other)().values["weighted"], drawn.values["weighted"])
@@ -327,7 +352,7 @@ def test_a_copy_goes_to_an_empty_place_only(kept, tmp_path):
     file, _ = Door(tmp_path / "one"), opened_ledger(kept.home, kept.url)
     before = file.ledger.book.read()
     with pytest.raises(BadInput, match="must be copied to an empty place"):
-        copy_to(file.ledger, kept.ledger.book, ACT, NOTHING, {})
+        copy_to(file.ledger, kept.ledger.book, ACT, NOTHING, draws_of(tmp_path))
     assert same_rows(file.ledger.book.read(), before)  # and may go on paying
     file.ledger.refuse_unready("subscribers")
 
@@ -336,7 +361,7 @@ def test_a_copy_that_fails_half_way_leaves_no_second_payer(postgres, tmp_path):
     """The ledger says first that it lies nowhere; whoever starts again ends with one payer all the same."""
     empty, file = PostgresShelf(postgres.new_database(), tmp_path), opened_ledger(tmp_path / "one")
     with pytest.raises(LedgerError, match="must be made by their owner"):
-        copy_to(file, empty.ledger.book, ACT, NOTHING, {})
+        copy_to(file, empty.ledger.book, ACT, NOTHING, draws_of(tmp_path))
     with pytest.raises(LedgerError, match="is a copy or was moved"):
         file.refuse_unready("subscribers")
     say_moved(file, Act("ann", "the copy was given up"), NOTHING)
@@ -410,6 +435,12 @@ def test_settings_refuse_what_is_no_address_without_repeating_it(tmp_path, table
     file.write_text("[" + table.format(address))
     with pytest.raises(BadInput, match="must be the address of a PostgreSQL database") as said:
         load_settings(file)
+    assert "secret" not in str(said.value)
+
+
+def test_another_kind_of_address_is_no_file():
+    with pytest.raises(BadInput, match="got another kind of address") as said:
+        book_at("postgres://ann:secret@h/d")
     assert "secret" not in str(said.value)
 
 
