@@ -268,7 +268,9 @@ def test_nothing_is_charged_while_the_server_is_away(kept):
     door = Door(kept.home, url=kept.url)
     kept.server.stop()
     try:
-        with pytest.raises(LedgerError, match=r"must answer, but postgresql://127\.0\.0\.1:\d+/test_\w+ did not"):
+        with pytest.raises(
+            LedgerError, match=r"must answer, but postgresql://127\.0\.0\.1:\d+/ledger_of_a_test did not"
+        ):
             door()
     finally:
         kept.server.start()
