@@ -14,7 +14,7 @@ override REASON := $(value REASON)
 export DENSITY_REASON := $(REASON)
 endif
 
-.PHONY: release backfill rebuild final evaluate check verify audit study results ui budget ledger purge test mutants browser lint bench bench-scale clean
+.PHONY: release backfill rebuild final evaluate check verify audit study results ui budget ledger purge test mutants browser servers lint bench bench-scale clean
 
 release: $(VENV)/ready  ## one week, from records to everything derived from them [SETTINGS=my.toml] [WEEK=2007-09-10] [BY=…] [REASON=…]
 	@$(RUN) density_assets release $(CITY)
@@ -52,13 +52,13 @@ ui: $(VENV)/ready  ## Dagster web UI on this machine [SETTINGS=my.toml] [PORT=30
 budget: $(VENV)/ready  ## what releases have cost and what plans would cost [SETTINGS=…] [EPSILON=0.3] [WEEKS=52]
 	@$(RUN) density_assets budget $(CITY) $(if $(EPSILON),--epsilon $(EPSILON)) $(if $(WEEKS),--weeks $(WEEKS))
 
-ledger: $(VENV)/ready  ## verify the ledger [ACTION=init|moved|key|anchor|backup|restore] [FILE=copy.sqlite] [BY=…] [REASON=…] [SETTINGS=…]
-	@$(RUN) density_assets ledger $(or $(ACTION),verify) $(FILE) $(if $(SETTINGS),--settings $(SETTINGS))
+ledger: $(VENV)/ready  ## verify the ledger [ACTION=init|moved|key|anchor|backup|restore|copy|tables] [FILE=copy.sqlite] [TO=postgresql://…] [BY=…] [REASON=…] [SETTINGS=…]
+	@$(RUN) density_assets ledger $(or $(ACTION),verify) $(FILE) $(if $(TO),--to "$(TO)") $(if $(SETTINGS),--settings $(SETTINGS))
 
 purge: $(VENV)/ready  ## erase the confidential zone of a released week WEEK=2007-09-10 [SETTINGS=my.toml] [FORCE=1]
 	@$(RUN) density_assets purge $(CITY) $(if $(FORCE),--force)
 
-test: lint browser  ## everything that must hold
+test: lint browser servers  ## everything that must hold
 	$(RUN) pytest -n 2 --dist loadscope
 
 mutants: $(VENV)/ready  ## small faults in the code that keeps the promise: is each noticed by a test? [PART=privacy/noise]
@@ -68,6 +68,14 @@ browser:  # tests of pages need Debian's chromium; where it cannot be installed 
 	@command -v chromium >/dev/null && command -v chromedriver >/dev/null \
 	|| (apt-get update -qq && apt-get install -y -qq chromium chromium-driver) >/dev/null 2>&1 \
 	|| echo "chromium is not installed and could not be: tests of pages will be skipped"
+
+servers:  # tests of shared ledgers and of Spark need Debian's packages; where they cannot be installed these are skipped
+	@command -v java >/dev/null \
+	|| (apt-get update -qq && apt-get install -y -qq openjdk-17-jre-headless) >/dev/null 2>&1 \
+	|| echo "Java is not installed and could not be: tests of Spark will be skipped"
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 \
+	|| (apt-get update -qq && apt-get install -y -qq postgresql) >/dev/null 2>&1 \
+	|| echo "postgresql is not installed and could not be: tests of shared ledgers will be skipped"
 
 lint: $(VENV)/ready  ## style, layers and types
 	$(VENV)/bin/ruff check .

@@ -36,6 +36,7 @@ from density_assets.settings import Settings, load_settings
 from resources.anchors import Place, TimeStamps, anchor, heads, places, signed_head
 from resources.ledger.ledger import Ledger, Order, may_charge, today
 from resources.ledger.opening import open_by_itself
+from resources.ledger.places import book_of
 from resources.ledger.witnesses import Named, Witnesses
 from resources.measurements import Measurements, witnesses_under
 from resources.signing import AGENT, Signer, make_key, open_key
@@ -125,7 +126,7 @@ class City:
     @cached_property
     def ledger(self) -> Ledger:
         """What every release under this home has cost."""
-        return Ledger(self.home)
+        return Ledger(self.home, book_of(self.settings, self.home))
 
     @cached_property
     def measurements(self) -> Measurements:
@@ -158,7 +159,8 @@ class City:
     def _anchor_in(self, chosen: Sequence[Place], *, create: bool = False) -> int:
         if not (chosen and self.ledger.accounts().opened):
             return len(chosen)
-        with FileLock(self.home / "anchor.lock", mode=0o600):  # heads are kept in the order of the ledger
+        # Heads are kept in the order of the ledger, whichever machine notes them.
+        with FileLock(self.home / "anchor.lock", mode=0o600), self.ledger.book.alone("anchor"):
             accounts = self.ledger.accounts()
             signer = self.signer(accounts.key)
             head = signed_head(signer, accounts.identity, len(accounts.entries), accounts.head, today())
@@ -204,7 +206,7 @@ class City:
         """Make sure that its people can be charged: the ledger of simulated ones opens by itself, and this says so."""
         if self.synthetic and not self.ledger.accounts().opened:
             open_by_itself(self.ledger, self.population, self.new_key, self.measurements.found())
-            say(f"opened a ledger for simulated people: {self.ledger.file}; back it up")
+            say(f"opened a ledger for simulated people: {self.ledger.book.where}; back it up")
         self.ledger.refuse_unready(self.population)
 
     def refuse_week(self, week: date, act: Act | None) -> None:

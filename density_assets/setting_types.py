@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field, Strict
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, Strict
 
 from density_assets.calendar import EARLIEST, LATEST
 
@@ -64,6 +64,20 @@ def _place(place: str) -> str:
     return place
 
 
+def _database(url: Any) -> SecretStr:
+    """The address of a database; it may hold a password, so no message repeats it."""
+    try:
+        if not (isinstance(url, str) and url.startswith("postgresql://") and url.isprintable()):
+            raise ValueError
+        _ = urlsplit(url).port
+    except ValueError:
+        raise ValueError(
+            "must be the address of a PostgreSQL database, postgresql://ROLE@HOST:PORT/DATABASE; what was given is not "
+            "repeated, since it may hold a password"
+        ) from None
+    return SecretStr(url)
+
+
 def _day(value: Any) -> date:
     """A day as TOML has it, or as text; pydantic would take a number for seconds since 1970."""
     if isinstance(value, str):
@@ -85,6 +99,7 @@ PlainPath = Annotated[Path, AfterValidator(_plain)]
 PlainPattern = Annotated[str, AfterValidator(_plain)]
 Address = Annotated[str, Field(pattern=r"^https?://[^\s/]+"), AfterValidator(_address)]
 Place = Annotated[str, Field(min_length=1), AfterValidator(_place)]
+Database = Annotated[SecretStr, BeforeValidator(_database)]
 Flag = Annotated[bool, Strict()]
 Count = Annotated[int, Strict(), Field(ge=1, le=10**10)]  # of people or rows
 Cap = Annotated[int, Strict(), Field(ge=1, le=10**6)]  # of visits; times 2^32 it must fit into 64 bits

@@ -3,11 +3,12 @@
 Tables: `[city]` (what is counted), `[privacy]` (what is promised), `[scheme]` (how it is kept), `[engine]` (what runs
 the SQL, and what it may use), `[storage]` (where confidential weeks lie), `[alerts]` (who is told of a failed run),
 `[operator]` (who schedules act for), `[signing]` (the key), `[anchor]` (where the ledger's head is kept as well),
-`[web]` (by which names the UI is called) and `[revisions]` (which weeks are released anew). Without a file the embedded
-city is used, at the size of the case study.
+`[ledger]` and `[dagster]` (databases that several machines share), `[web]` (by which names the UI is called) and
+`[revisions]` (which weeks are released anew). Without a file the embedded city is used, at the size of the case study.
 """
 
 import os
+import re
 from collections.abc import Iterator
 from datetime import date
 from functools import cache
@@ -23,6 +24,7 @@ from density_assets.setting_types import (
     Address,
     Cap,
     Count,
+    Database,
     Delta,
     Epsilon,
     Flag,
@@ -49,6 +51,7 @@ def known_zones() -> frozenset[str]:
     return frozenset(available_timezones())
 
 
+CITY_NAME = re.compile("[a-z0-9][a-z0-9_-]{0,62}")  # that of its folder
 KEPT_IN_HOMES = ("keys", "anchors")  # folders beside those of cities
 
 
@@ -59,7 +62,7 @@ class _Table(BaseModel):
 class CitySettings(_Table):
     """Where cells, towers and visits come from."""
 
-    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$")] = "embedded"
+    name: Annotated[str, Field(pattern=f"^{CITY_NAME.pattern}$")] = "embedded"
     population: Count | None = None
     first_week: Week = date(2007, 9, 10)
     timezone: str = "Europe/Paris"
@@ -236,6 +239,21 @@ class AnchorSettings(_Table):
     timestamp: Annotated[str, Field(pattern=r"^https?://[^\s/]+")] | None = None
 
 
+class LedgerSettings(_Table):
+    """Where the ledger is: by default a file of the home; the URL of a PostgreSQL database that several machines share.
+
+    Shown to nobody, since it may hold a password.
+    """
+
+    url: Database | None = None
+
+
+class DagsterSettings(_Table):
+    """Where Dagster keeps its history: by default files beside the city's tables; a PostgreSQL database of the city."""
+
+    storage: Database | None = None
+
+
 class WebSettings(_Table):
     """By which names the web UI may be called, besides those of this machine: for example that of a proxy before it."""
 
@@ -254,6 +272,8 @@ class Settings(_Table):
     operator: OperatorSettings = OperatorSettings()
     signing: SigningSettings = SigningSettings()
     anchor: AnchorSettings = AnchorSettings()
+    ledger: LedgerSettings = LedgerSettings()
+    dagster: DagsterSettings = DagsterSettings()
     web: WebSettings = WebSettings()
     revisions: dict[Week, Cap] = {}
     folder: Path = Field(default=Path("."), exclude=True)
@@ -281,6 +301,10 @@ class Settings(_Table):
         except ValidationError as error:
             raise BadInput("; ".join(map(explained, error.errors()))) from None
         return self.model_copy(update={"privacy": privacy})
+
+    def without_databases(self) -> "Settings":
+        """The same settings for those who have no business with a database, and with a password least of all."""
+        return self.model_copy(update={"ledger": LedgerSettings(), "dagster": DagsterSettings()})
 
     def path(self, relative: Path | str) -> Path:
         """A path of the settings file, seen from where that file lies."""

@@ -6,6 +6,9 @@ mechanism, parameters, week, revision) and nothing that was computed from people
 at no cost, even if records have changed meanwhile: to draw again because the content changed would tell that it
 changed. A drawn week keeps its key whatever settings say later; only a declared revision is another, and paid for.
 
+Draws are files of the release folder. Where several machines share a ledger its book keeps them too, and each machine
+brings in what the others drew before it looks for its own.
+
 A stored draw is believed if the ledger knows it: its key, the charge it names and the digest of its values must be
 those that were recorded when it was made.
 """
@@ -13,6 +16,7 @@ those that were recorded when it was made.
 import hashlib
 import io
 import json
+import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -36,6 +40,7 @@ from density_assets.privacy.release import Release
 from density_assets.publication.files import MEASUREMENTS, Naming, draw_file
 from density_assets.publication.keeping import PublishedStays
 from density_assets.publication.verification import stated_measurements
+from density_assets.settings import CITY_NAME
 from resources.ledger.heads import note_head, noted_heads
 from resources.ledger.ledger import Ledger, Order
 from resources.ledger.opening import Found, Stored
@@ -45,7 +50,7 @@ from resources.tables.store import Store
 
 Values = dict[str, NDArray[Any]]
 
-
+KEY = re.compile("[0-9a-f]{64}")  # of a measurement
 UNREADABLE = (OSError, ValueError, LookupError, TypeError, AttributeError, EOFError, RuntimeError, MemoryError)
 
 
@@ -107,7 +112,9 @@ class Measurements:
         key = request.key(door)
         make_folder(self._folder)
         # One run at a time works on a revision of a week, whatever settings it was started with.
-        with self._store.locked(f"release-{request.week}-{request.revision}"):
+        name = f"release-{request.week}-{request.revision}"
+        with self._store.locked(name), self._ledger.book.alone(f"{request.population} {request.city} {name}"):
+            self._fetch()
             if self._file(key).exists() or self._finished_aside(key):
                 self._compare_inputs(request, door, fingerprint())
                 return self._load(key)
@@ -125,14 +132,15 @@ class Measurements:
             charge = self._ledger.begin_draw(key, request.doors[door])
             self._note_head()  # before the noise: whoever cuts the ledger back to an unused charge is found
             values = draw(self._noise)
-            self._set_aside(key, Measurement(values, tuple(map(to_record, request.doors[door])), charge))
-            self._ledger.finish_draw(charge, key, draw_digest(key, values))
+            content = self._set_aside(key, Measurement(values, tuple(map(to_record, request.doors[door])), charge))
+            self._ledger.finish_draw(charge, key, draw_digest(key, values), content)
             self._put_in_place(key)
             self._note_head()  # after the draw is stored: whatever fails now, it is not lost
             return self._load(key)
 
     def stored(self, request: Release, door: str) -> Measurement:
         """The draw of a door that was opened before."""
+        self._fetch()
         if not self._file(request.key(door)).exists():
             self._refuse_lost(request)
             raise BadInput(
@@ -208,7 +216,8 @@ class Measurements:
         refuse_unknown(file, key, about, values, self._ledger.accounts())
         return Measurement(values, tuple(about["events"]), about["charge"])
 
-    def _set_aside(self, key: str, measurement: Measurement) -> None:
+    def _set_aside(self, key: str, measurement: Measurement) -> bytes:
+        """Write a draw aside; returns the content of its file."""
         about = {
             "events": measurement.events,
             "charge": measurement.charge,
@@ -218,6 +227,11 @@ class Measurements:
         buffer = io.BytesIO()
         np.savez_compressed(buffer, about=np.array(json.dumps(about)), **measurement.values)  # type: ignore[arg-type]  # arrays by name
         write_durably(self._aside(key), buffer.getvalue())
+        return buffer.getvalue()
+
+    def _fetch(self) -> None:
+        """Bring in what other machines drew."""
+        fetch_draws(self._ledger, self._store.folder.parent, self._store.folder.name)
 
     # --- confidential: what the draw was made from -------------------------------------------------------
 
@@ -254,6 +268,42 @@ def witnesses_under(home: Path) -> Witnesses:
     return Witnesses(drawn=tuple(drawn)) + witnesses_of(home) + noted_heads(home)
 
 
+def fetch_draws(ledger: Ledger, home: Path, city: str | None = None) -> None:
+    """Write the file of every draw that other machines made, of one city or of all, where the book keeps them."""
+    if not ledger.book.shared:
+        return
+    accounts = ledger.accounts()
+    for row in accounts.rows:
+        key = row.charge.measurement
+        named = CITY_NAME.fullmatch(row.charge.city) and KEY.fullmatch(key)  # what becomes a path is looked at first
+        if row.digest is None or not named or city not in (None, row.charge.city):
+            continue
+        file = home / row.charge.city / "release" / draw_file(key)
+        if not file.exists() and (content := ledger.book.kept(row.hash)) is not None:
+            refuse_unknown(file, key, *read_draw(file, content), accounts)
+            make_folder(file.parent)
+            write_durably(file, content)
+
+
+def share_draws(ledger: Ledger, home: Path) -> None:
+    """Let the book keep every draw that is stored here, where several machines share it."""
+    if ledger.book.shared:
+        with ledger.adding() as adding:
+            for charge, content in contents_of_draws(home, adding.accounts).items():
+                adding.keep(charge, content)
+
+
+def contents_of_draws(home: Path, accounts: Accounts) -> dict[str, bytes]:
+    """The files of all stored draws by the charge that paid for each; raises if one is not what was drawn."""
+    contents = {}
+    for file in draw_files(home):
+        content = file.read_bytes()
+        about, values = read_draw(file, content)
+        refuse_unknown(file, about["key"], about, values, accounts)
+        contents[about["charge"]] = content
+    return contents
+
+
 def draw_files(home: Path) -> list[Path]:
     """The stored draws of all cities of a home."""
     return sorted(home.glob(f"*/release/{draw_file('*')}"))
@@ -269,14 +319,17 @@ def draw_digest(key: str, values: Mapping[str, NDArray[Any]]) -> str:
     return digest.hexdigest()
 
 
-def read_draw(file: Path) -> tuple[dict[str, Any], Values]:
-    """What a stored draw says of itself, and its values."""
-    with _clearly(file), np.load(file) as archive:
-        return _about(file), {name: archive[name] for name in archive.files if name != "about"}
+def read_draw(file: Path, content: bytes | None = None) -> tuple[dict[str, Any], Values]:
+    """What a stored draw says of itself, and its values.
+
+    content: of the file, if it was read already or is not there yet.
+    """
+    with _clearly(file), np.load(file if content is None else io.BytesIO(content)) as archive:
+        return _about(file, content), {name: archive[name] for name in archive.files if name != "about"}
 
 
-def _about(file: Path) -> dict[str, Any]:
-    with _clearly(file), np.load(file) as archive:
+def _about(file: Path, content: bytes | None = None) -> dict[str, Any]:
+    with _clearly(file), np.load(file if content is None else io.BytesIO(content)) as archive:
         about: dict[str, Any] = json.loads(str(archive["about"]))
         return {name: about[name] for name in ("key", "charge", "events", "simulation")}
 

@@ -1,6 +1,7 @@
 """What every test may use."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Who asks for releases of real people, and why.
 os.environ.update(DENSITY_BY="tester", DENSITY_REASON="a test")
 
+from postgres import Server, served, unavailable
+from shelves import PostgresShelf, Shelf, SqliteShelf
 from town import Town, make_town
 
 settings.register_profile("any machine", deadline=None)  # how long an example takes says nothing of what it shows
@@ -21,3 +24,20 @@ settings.load_profile("any machine")
 def town(tmp_path: Path) -> Town:
     """A town of one's own."""
     return make_town(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """A PostgreSQL server for all tests of this process; skips, with the reason, where none can be started."""
+    if reason := unavailable():
+        pytest.skip(reason)
+    with served() as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def shelf(request: pytest.FixtureRequest, tmp_path: Path) -> Shelf:
+    """Where a ledger is kept: what is asked of one holds of both."""
+    if request.param == "sqlite":
+        return SqliteShelf(tmp_path)
+    return PostgresShelf(request.getfixturevalue("postgres").new_ledger(), tmp_path)

@@ -3,6 +3,7 @@
 Whatever changes the ledger says who did it and why, by `--by` and `--reason`, the environment or `[operator]`.
 """
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -19,11 +20,12 @@ if TYPE_CHECKING:
 
 def ledger(
     action: Annotated[
-        Literal["verify", "init", "moved", "key", "anchor", "backup", "restore"],
+        Literal["verify", "init", "moved", "key", "anchor", "backup", "restore", "copy", "tables"],
         typer.Argument(
-            help="verify: is it whole? init: open it for records of real people, once. moved: its file lies elsewhere "
-            "now, and the old one is gone. key: sign with a new key from now on. anchor: note its head where [anchor] "
-            "says. backup, restore: a copy, or the chain published last."
+            help="verify: is it whole? init: open it for records of real people, once. moved: it lies elsewhere now, "
+            "and the old one is gone. key: sign with a new key from now on. anchor: note its head where [anchor] says. "
+            "backup, restore: a copy, or the chain published last. copy: to another book, row by row; neither may pay "
+            "until `moved`. tables: the SQL that the owner of a PostgreSQL database runs once."
         ),
     ] = "verify",
     file: Annotated[Path | None, typer.Argument(help="The copy, for backup and restore.")] = None,
@@ -31,6 +33,15 @@ def ledger(
     by: By = None,
     reason: Reason = None,
     adopt: Annotated[bool, typer.Option("--adopt", help="With init: take over a ledger of version 1.")] = False,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            "--to", help="With copy: postgresql://… or a file. With tables: a database, as its owner; without, print."
+        ),
+    ] = None,
+    service: Annotated[
+        str | None, typer.Option("--service", help="With tables: the role that charges; density_service by default.")
+    ] = None,
     old: Annotated[
         str | None, typer.Option("--old", help="With key: the old key, if the home does not keep it; PEM or agent:….")
     ] = None,
@@ -42,7 +53,10 @@ def ledger(
     from density_assets.city import City
     from resources.ledger import opening
     from resources.ledger.witnesses import NOTHING
+    from resources.measurements import share_draws
 
+    if action == "tables":
+        return _tables(service, to)
     city = City.here()
     known = NOTHING if action == "anchor" else city.witnesses()  # an anchor may be made by this
     if action == "init":
@@ -63,6 +77,9 @@ def ledger(
         copy = _needed(file, action)
         _, books = opening.read_copy(copy, known)
         opening.restore(city.ledger, copy, act(city, by, reason, "restoring a ledger", books), known)
+        share_draws(city.ledger, city.home)
+    elif action == "copy":
+        return _copy(city, to, act(city, by, reason, "copying a ledger"), known)
     return _report(city)
 
 
@@ -139,6 +156,44 @@ def sign(
     from resources.ledger.deciding import sign_as_second
 
     print("\n".join(map(str, sign_as_second(release, key))))
+    return 0
+
+
+def _tables(service: str | None, to: str | None) -> int:
+    """Print what an owner runs to make the tables of a ledger, or run it."""
+    from resources.ledger.places import shared_book
+    from resources.ledger.postgres_tables import SERVICE, tables_sql
+
+    role = service or SERVICE
+    statements = tables_sql(role)
+    if to is None:
+        print(statements)
+        return 0
+    book = shared_book(to)
+    book.make_tables(role)
+    print(f"{book.where} has the tables of a ledger, and {role} may read and add")
+    return 0
+
+
+def _copy(city: "City", to: str | None, copied_by: "Act", known: "Witnesses") -> int:
+    """Copy the ledger to another book, with all draws that are stored."""
+    from resources.ledger.opening import copy_to
+    from resources.ledger.places import book_at
+    from resources.measurements import contents_of_draws, fetch_draws
+
+    if to is None:
+        raise BadInput("copy needs --to, a file or postgresql://ROLE@HOST:PORT/DATABASE")
+    book = book_at(to)
+    fetch_draws(city.ledger, city.home)
+    draws = partial(contents_of_draws, city.home)
+    draws(city.ledger.accounts(known))  # one that is damaged is said before the ledger is closed
+    copy_to(city.ledger, book, copied_by, known, draws)
+    print(f"copied every row to {book.where}, head {city.ledger.accounts().head[:16]}")
+    if city.ledger.accounts().declared:
+        print(
+            "neither may pay from now on. Let [ledger] url name the one that stays (a file: put it in the home as "
+            "ledger.sqlite, without url), then say so there: `density ledger moved --by NAME --reason WHY`"
+        )
     return 0
 
 

@@ -1,7 +1,7 @@
 """The Dagster instance of a city, and serving it on this machine.
 
 Each city has its own instance, beside its tables: asset keys are the same for every city, so one instance for
-two of them would mix their histories.
+two of them would mix their histories. What it keeps may lie in a database (`storage.py`).
 """
 
 import os
@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import time
-from importlib.resources import files
 from pathlib import Path
 
 import dagster as dg
@@ -18,6 +17,7 @@ from filelock import FileLock, Timeout
 
 from density_assets.city import City
 from density_assets.errors import BadInput
+from density_assets.graph import storage
 from density_assets.graph.abandoned import fail_abandoned
 from density_assets.graph.zones import WRITER
 from resources.faults import in_clear_words
@@ -41,15 +41,20 @@ def serve(city: City, port: int, *, read_only: bool) -> int:
         if read_only:
             print(f"to look, open http://{LOOPBACK}:{port}/", flush=True)
             return together(_webserver(port, *names, "--read-only"))
-        return _work(port, folder, names)
+        return _work(city, port, folder, names)
     except KeyboardInterrupt:
         return 0
 
 
-def _work(port: int, folder: Path, names: list[str]) -> int:
+def _work(city: City, port: int, folder: Path, names: list[str]) -> int:
     """Web server and daemon: one pair per instance, because two daemons would start everything twice."""
     try:
-        with FileLock(folder / "serving.lock", timeout=0):
+        with FileLock(folder / "serving.lock", timeout=0), storage.alone(city, "serving", waiting=False) as here:
+            if not here:
+                raise BadInput(
+                    f"an instance must be served once, and another machine serves that of {city.name} already: use "
+                    "that server, stop it, or look with READONLY=1"
+                )
             with dg.DagsterInstance.get() as instance:
                 # The default limit counts from the second look at the queue only: runs queued before would overlap.
                 instance.event_log_storage.set_concurrency_slots(WRITER, 1)
@@ -104,8 +109,8 @@ def _wait(process: subprocess.Popen[bytes]) -> None:
 def open_instance(city: City) -> Path:
     """Point Dagster at the city's own instance, with our settings in it; returns its folder.
 
-    One process at a time makes it: Dagster's SQLite files, made twice at once, would hold two versions of their
-    schema, and no later run could open them.
+    One process at a time makes it: Dagster's tables, made twice at once, would hold two versions of their schema, and
+    no later run could open them.
     """
     folder = city.home / city.name / "dagster"
     with in_clear_words(city.home):
@@ -113,8 +118,10 @@ def open_instance(city: City) -> Path:
         folder.mkdir(mode=0o700, exist_ok=True)
         folder.chmod(0o700)  # who runs what when is for those who run it
     os.environ["DAGSTER_HOME"] = str(folder)
-    with FileLock(folder / "opening.lock", mode=0o600):
-        write_durably(folder / "dagster.yaml", files("density_assets.graph").joinpath("dagster.yaml").read_bytes())
+    storage.name_storage(city)
+    with FileLock(folder / "opening.lock", mode=0o600), storage.alone(city, "opening"):
+        write_durably(folder / "dagster.yaml", storage.instance_settings(city))
         with dg.DagsterInstance.get() as instance:
             _ = instance.run_storage, instance.event_log_storage, instance.schedule_storage  # made when first asked for
+            storage.refuse_other_city(instance, city)
     return folder

@@ -47,7 +47,8 @@ def perform(module: str, step: Step, given: dict[str, Any], hidden: Sequence[Pat
     try:
         with orders:
             send(orders, "confine", hidden=list(map(str, hidden)), writable=list(map(str, _writable(step))))
-            orders.send_bytes(pickle.dumps((module, Step(step.settings, step.read, again=step.again), given)))
+            heard = Step(step.settings.without_databases(), step.read, again=step.again)
+            orders.send_bytes(pickle.dumps((module, heard, given)))
             return _listen(orders, step)
     finally:
         with suppress(ProcessLookupError):

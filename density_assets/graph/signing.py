@@ -83,7 +83,8 @@ def sign(city: City, step: Step, act: Act | None, noted: Noted, refuse: Callable
     """
     manifest = step.files.file("manifest", "json")
     aside = aside_of(manifest)
-    with city.store.locked(f"signing-{step.week}-{step.release.revision}"):
+    name = f"signing-{step.week}-{step.release.revision}"
+    with city.store.locked(name), city.ledger.book.alone(f"{city.population} {city.name} {name}"):
         # Two runs at once write the same list; the one that comes second finds it signed.
         content = (aside if aside.exists() else manifest).read_bytes()
         try:

@@ -13,8 +13,9 @@ import sys
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-# What opens a store elsewhere: a step that is walled off from confidential files has no use for it.
-CREDENTIALS = ("AWS_", "AZURE_", "GOOGLE_", "FSSPEC_", "HADOOP_")
+ADDRESS = "DENSITY_DAGSTER_STORAGE"
+# What opens a database or a store elsewhere: no step that is walled off has business with one.
+CREDENTIALS = (ADDRESS, "PG", "AWS_", "AZURE_", "GOOGLE_", "FSSPEC_", "HADOOP_")
 PRELOADED = ("density_assets.graph.release", "density_assets.graph.register")
 
 

@@ -1,7 +1,7 @@
 """Where the rows of a ledger are kept: read as a whole, added to one at a time, never changed.
 
-A book knows nothing of charges and budgets. `SqliteBook` is one file under the home, for one machine. Whoever keeps a
-book elsewhere offers these methods, and the same contract tests hold.
+A book knows nothing of charges and budgets. `SqliteBook` is one file under the home, for one machine. `PostgresBook` is
+a database, for several. Whoever keeps a book elsewhere offers these methods, and the same contract tests hold.
 """
 
 from contextlib import AbstractContextManager
@@ -24,8 +24,14 @@ class Writer(Protocol):
     def append(self, record: dict[str, Any]) -> None:
         """Add an entry."""
 
+    def keep(self, entry: int, charge: str, content: bytes) -> None:
+        """Keep the file of a draw where every machine finds it; a book of one machine leaves it to the file.
+
+        entry: the row that says its digest. charge: hash of the one that paid for it.
+        """
+
     def replace(self, records: Records) -> None:
-        """Put other rows in place of all; for restoring a copy, and nothing else."""
+        """Put other rows in place of all; for restoring or moving a ledger, and nothing else."""
 
 
 class Book(Protocol):
@@ -34,6 +40,14 @@ class Book(Protocol):
     @property
     def name(self) -> str:
         """For people."""
+
+    @property
+    def where(self) -> str:
+        """Where to find it, for people; nothing secret."""
+
+    @property
+    def shared(self) -> bool:
+        """Whether several machines write to it, so that draws are kept in it too."""
 
     def written(self) -> tuple[int, ...]:
         """What changes when something is added."""
@@ -49,6 +63,12 @@ class Book(Protocol):
 
     def writing(self) -> AbstractContextManager[Writer]:
         """A transaction that is on disk when it ends, or never was."""
+
+    def alone(self, name: str) -> AbstractContextManager[None]:
+        """One machine at a time works on what is named; processes of one machine have locks of files."""
+
+    def kept(self, charge: str) -> bytes | None:
+        """The file of the draw that a charge paid for, if it is kept here."""
 
     def backup(self, copy: Path) -> None:
         """Write a consistent copy, also while others write."""

@@ -28,10 +28,12 @@ from density_assets.privacy.policy import refuse_budget, refuse_charges, refuse_
 from density_assets.privacy.release import Charge
 from density_assets.settings import Settings
 from resources.ledger.book import Book, LedgerError, Writer
+from resources.ledger.places import LEDGER
 from resources.ledger.sqlite import SqliteBook
 from resources.ledger.witnesses import NOTHING, Witnesses
 from resources.signing import signature_holds
 
+OPENED = 1  # the row that opens a ledger, and names the draws of version 1 that it took over
 CHARGED_UNIT = "one subscriber identifier, one week"
 
 
@@ -54,7 +56,7 @@ class Ledger:
     """The ledger of a home."""
 
     def __init__(self, home: Path, book: Book | None = None) -> None:
-        self.file = home / "ledger.sqlite"
+        self.file = home / LEDGER
         self.book: Book = book or SqliteBook(self.file)
 
     # --- looking --------------------------------------------------------------------------------------------
@@ -88,7 +90,7 @@ class Ledger:
             adopt = " --adopt" if known.rows and not known.opened else ""
             raise LedgerError(
                 "a ledger must be opened by a person before anything about real people is drawn, "
-                f"{self.file} {'was not' if known.exists else 'does not exist'}: "
+                f"{self.book.where} {'was not' if known.exists else 'does not exist'}: "
                 f"`density ledger init{adopt} --by NAME --reason WHY`, once, on the machine that keeps it; if you have "
                 "a ledger elsewhere, set DENSITY_HOME"
             )
@@ -103,16 +105,16 @@ class Ledger:
         ):
             return ""
         return (
-            f"a ledger must lie where it was opened, {self.file} is a copy or was moved to another disk: two copies "
-            "would each pay for a draw of the same week. It may not pay until somebody says that the other one is gone "
-            "for good: `density ledger moved --by NAME --reason WHY`"
+            f"a ledger must lie where it was opened, {self.book.where} is a copy or was moved to another disk or "
+            "database: two copies would each pay for a draw of the same week. It may not pay until somebody says that "
+            "the other one is gone for good: `density ledger moved --by NAME --reason WHY`"
         )
 
     def none_here(self) -> str:
         """What to say where there is no ledger."""
         return (
-            f"there is no ledger at {self.file}: if you have one elsewhere, set DENSITY_HOME; else `density ledger "
-            "init --by NAME --reason WHY` opens one, and for simulated people the first release does"
+            f"there is no ledger at {self.book.where}: if you have one elsewhere, set DENSITY_HOME; else `density "
+            "ledger init --by NAME --reason WHY` opens one, and for simulated people the first release does"
         )
 
     # --- paying ---------------------------------------------------------------------------------------------
@@ -142,21 +144,34 @@ class Ledger:
 
         Committed before the first random number: from here on the charge is used, drawn or not.
         """
-        with self.adding() as adding:
+        with self._adding_here() as adding:
             for row in adding.accounts.rows:
                 if (row.charge.measurement, row.charge.events) == (measurement, events) and not row.drawn:
                     adding.append("begun", {"charge": row.hash})
                     return row.hash
         raise LedgerError(f"a draw must be paid for; measurement {measurement[:12]} has no unused charge: reserve it")
 
-    def finish_draw(self, charge: str, measurement: str, digest: str) -> None:
-        """Note what was drawn, before it is stored: what is stored can then be compared with it for ever."""
-        with self.adding() as adding:
+    def finish_draw(self, charge: str, measurement: str, digest: str, content: bytes | None = None) -> None:
+        """Note what was drawn, before it is stored: what is stored can then be compared with it for ever.
+
+        content: of the file it will be stored in; a book that several machines share keeps it with the note.
+
+        Guarantees: of two runs that drew one door of a revision, because a lock was lost, the first is believed.
+        """
+        with self._adding_here() as adding:
+            paid = adding.accounts.by_hash.get(charge)
+            if paid and not paid.digest and _was_drawn(adding.accounts, paid.charge):
+                raise LedgerError(
+                    f"a revision of a week is drawn once, but another run has drawn {paid.charge.door} of the week of "
+                    f"{paid.charge.week} meanwhile: start again, which finds that draw. This one is not kept"
+                )
             adding.append("drawn", {"charge": charge, "measurement": measurement, "digest": digest})
+            if content is not None:
+                adding.keep(charge, content)
 
     def publish(self, publication: Mapping[str, Any], act: Act) -> None:
         """Note that a release was signed; said once for the same manifest."""
-        with self.adding() as adding:
+        with self._adding_here() as adding:
             if not any(publication.items() <= entry.body.items() for entry in adding.accounts.of("published")):
                 adding.append("published", {**publication, **act.record()})
 
@@ -180,6 +195,14 @@ class Ledger:
         """Add entries to a ledger that is whole."""
         with self.book.writing() as writer:
             yield Adding(writer, _believed(self.book, writer.read(), witnesses))
+
+    @contextmanager
+    def _adding_here(self) -> Iterator["Adding"]:
+        """Add entries to a ledger that was not copied elsewhere meanwhile: its copy would not know of them."""
+        with self.adding() as adding:
+            if said := self.elsewhere(adding.accounts):
+                raise LedgerError(said)
+            yield adding
 
     def _place(self, identity: str) -> str:
         return place_digest(identity, self.book)
@@ -207,6 +230,11 @@ class Adding:
         self._writer.append({"row": len(entries) + 1, **record, "hash": row_hash(record)})
         self.accounts = checked_accounts(self._writer.read())
 
+    def keep(self, charge: str, content: bytes) -> None:
+        """Keep the file of a draw beside the entry that says its digest."""
+        drawn = self.accounts.newest("drawn", charge=charge)
+        self._writer.keep(drawn.row if drawn else OPENED, charge, content)
+
 
 def may_charge(accounts: Accounts, due: Sequence[Charge], order: Order) -> tuple[Act, Budget]:
     """Who asks for charges of one population and the budget that permits them; raises if anything forbids them."""
@@ -222,14 +250,19 @@ def may_charge(accounts: Accounts, due: Sequence[Charge], order: Order) -> tuple
 def _refuse_drawn(accounts: Accounts, charges: Sequence[Charge]) -> None:
     """Raise if a door of this revision of the week was drawn before, under whatever settings."""
     for charge in charges:
-        charged = accounts.charges_of(charge.population, charge.which)
-        if any(row.digest and row.charge.door == charge.door for row in charged):
+        if _was_drawn(accounts, charge):
             raise LedgerError(
                 f"a revision of a week is drawn once, {charge.door} of revision {charge.revision} of the week of "
                 f"{charge.week} was drawn already: restore its draw (release/measurements) from a backup, or declare "
                 f"revision {charge.revision + 1} of this week in [revisions], which is charged. Nothing was charged "
                 "and nothing drawn"
             )
+
+
+def _was_drawn(accounts: Accounts, charge: Charge) -> bool:
+    """Whether a door of a revision of a week was drawn to the end, under whatever settings."""
+    charged = accounts.charges_of(charge.population, charge.which)
+    return any(row.digest and row.charge.door == charge.door for row in charged)
 
 
 def checked_accounts(records: Records) -> Accounts:
@@ -269,6 +302,11 @@ def place_digest(identity: str, book: Book) -> str:
 def old_place_digest(identity: str, book: Book) -> str:
     """The same as earlier versions said it; a ledger that was opened or moved by them is believed by it."""
     return row_hash({"ledger": identity, "place": book.old_place()})[:32]
+
+
+def nowhere_digest(identity: str) -> str:
+    """What a ledger says of its place while it is copied: no book lies there."""
+    return row_hash({"ledger": identity, "place": "nowhere"})[:32]
 
 
 def today() -> str:

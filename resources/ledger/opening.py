@@ -1,4 +1,4 @@
-"""Opening a ledger, once; saying that it was moved; putting a copy back.
+"""Opening a ledger, once; saying that it was moved; copying it to another book; putting a copy back.
 
 For people who do not exist a ledger opens by itself. For real people somebody opens it, by name and with a reason,
 because whoever opens a second one can draw every week a second time.
@@ -6,7 +6,7 @@ because whoever opens a second one can draw every week a second time.
 
 import json
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,8 @@ from density_assets.privacy.accounts import Accounts, NotWhole, Records
 from density_assets.privacy.acts import Act, of_nobody
 from density_assets.privacy.chain import GENESIS
 from density_assets.privacy.charges import is_simulated
-from resources.ledger.book import LedgerError
-from resources.ledger.ledger import Adding, Ledger, checked_accounts, place_digest
+from resources.ledger.book import Book, LedgerError
+from resources.ledger.ledger import Adding, Ledger, checked_accounts, nowhere_digest, place_digest
 from resources.ledger.sqlite import SqliteBook
 from resources.ledger.witnesses import Witnesses
 
@@ -86,6 +86,38 @@ def say_moved(ledger: Ledger, act: Act, witnesses: Witnesses) -> None:
         if place == adding.accounts.place:
             raise BadInput("a ledger that was not moved needs no word about it: it lies where it was opened")
         adding.append("moved", {"place": place, **act.record()})
+
+
+def copy_to(
+    ledger: Ledger, book: Book, act: Act, witnesses: Witnesses, draws: Callable[[Accounts], Mapping[str, bytes]]
+) -> None:
+    """Copy a ledger to an empty book, every row as it is.
+
+    draws: finds the files of its draws, by the hash of the charge that paid for each.
+
+    Guarantees: of a ledger for real people neither book may pay afterwards, until somebody says at one of them that the
+    other is gone (`say_moved`). Before the copy is made, the ledger itself says that it lies nowhere: from then on no
+    draw is begun or finished under it, so the copy knows of every one.
+    """
+    if Ledger(Path(), book).accounts().exists:
+        raise BadInput(f"a ledger must be copied to an empty place, {book.where} holds one: give another")
+    with ledger.adding(witnesses) as adding:
+        if not adding.accounts.opened:
+            raise BadInput(
+                f"a ledger must have an identity before it is copied, {ledger.book.where} has none: `density ledger "
+                "init`, with --adopt if it is of version 1"
+            )
+        nowhere = nowhere_digest(adding.accounts.identity)
+        if adding.accounts.declared and adding.accounts.place != nowhere:
+            adding.append("moved", {"place": nowhere, **act.record()})
+    records = ledger.book.read()
+    with book.writing() as writer:
+        if writer.read().entries:
+            raise BadInput(f"a ledger must be copied to an empty place, somebody filled {book.where} meanwhile")
+        writer.replace(records)
+        copied = Adding(writer, checked_accounts(writer.read()))
+        for charge, content in draws(copied.accounts).items():
+            copied.keep(charge, content)
 
 
 def backup(ledger: Ledger, copy: Path) -> None:

@@ -8,7 +8,7 @@ import os
 import re
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,8 @@ _NOT_DAMAGE = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_IOERR", "S
 class SqliteBook:
     """The ledger's file."""
 
+    shared = False
+
     def __init__(self, file: Path) -> None:
         self.file = file
 
@@ -47,6 +49,11 @@ class SqliteBook:
     def name(self) -> str:
         """The name of the file."""
         return self.file.name
+
+    @property
+    def where(self) -> str:
+        """The whole path."""
+        return str(self.file)
 
     def written(self) -> tuple[int, ...]:
         """When the file and its log were changed, and how large they are."""
@@ -91,6 +98,14 @@ class SqliteBook:
                 connection.rollback()
                 raise
             connection.commit()
+
+    def alone(self, name: str) -> AbstractContextManager[None]:
+        """Nothing to wait for: processes of this machine wait for each other by locks of files."""
+        return nullcontext()
+
+    def kept(self, charge: str) -> bytes | None:
+        """Nothing: the draws of one machine are its files."""
+        return None
 
     def backup(self, copy: Path) -> None:
         """Write a consistent copy, also while others write."""
@@ -147,6 +162,9 @@ class _SqliteWriter:
     def append(self, record: dict[str, Any]) -> None:
         """Add an entry."""
         _insert(self._connection, "entries", record)
+
+    def keep(self, entry: int, charge: str, content: bytes) -> None:
+        """Leave it to the file of the draw."""
 
     def replace(self, records: Records) -> None:
         """Put other rows in place of all."""

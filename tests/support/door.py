@@ -31,8 +31,8 @@ REQUEST = Release(
 class Door:
     """Calls `measure` as an asset would, and counts how often noise is drawn."""
 
-    def __init__(self, home, budget=3.0, noise=None):
-        self.store, self.ledger = Store(home, "town"), opened_ledger(home)
+    def __init__(self, home, budget=3.0, noise=None, url=""):
+        self.store, self.ledger = Store(home, "town"), opened_ledger(home, url)
         self.measurements = Measurements(self.store, self.ledger, noise or OpenDpNoise())
         self.budget = Budget(budget, 1e-5)
         self.drawn = 0

@@ -11,6 +11,7 @@ from density_assets.privacy.noise import OpenDpNoise
 from density_assets.settings import PrivacySettings, Settings, load_settings
 from resources.ledger.ledger import Ledger, Order, place_digest
 from resources.ledger.opening import Found, open_for_people, say_moved
+from resources.ledger.places import book_at
 from resources.ledger.witnesses import NOTHING, Witnesses
 from resources.measurements import Measurements
 from resources.tables.store import Store
@@ -22,8 +23,8 @@ BUDGET = Budget(3.0, 1e-5)
 
 def open_ledger(city: City) -> None:
     """Open the ledger of a city for real people, unless it is, or a test has taken it away."""
-    lost = not city.ledger.file.exists() and any(city.home.glob("*/release/measurements/*.npz"))
-    if lost:
+    stored = any(city.home.glob("*/release/measurements/*.npz"))
+    if stored and not (city.ledger.book.shared or city.ledger.file.exists()):
         return
     accounts = city.ledger.accounts()
     if not accounts.declared:
@@ -32,9 +33,12 @@ def open_ledger(city: City) -> None:
         say_moved(city.ledger, ACT, NOTHING)  # a test works on a copy of a home
 
 
-def opened_ledger(home: Path) -> Ledger:
-    """A ledger for real people, with a key that nobody has."""
-    ledger = Ledger(home)
+def opened_ledger(home: Path, url: str = "") -> Ledger:
+    """A ledger for real people, with a key that nobody has.
+
+    url: of the database that keeps it; by default a file of the home does.
+    """
+    ledger = Ledger(home, book_at(url) if url else None)
     if not ledger.accounts().declared:
         open_for_people(ledger, ACT, lambda: KEY, Found([], NOTHING), adopt=False)
     return ledger

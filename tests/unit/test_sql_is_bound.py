@@ -22,6 +22,11 @@ OURS = {
         "marks": "named parameters",
         "', '.join(rows[0])": "columns of version 1",
     },
+    "resources/ledger/postgres.py": {
+        "names": "columns of ours, as identifiers of psycopg",
+        "marks": "named parameters",
+        "WAITING": "a constant, as a literal of psycopg",
+    },
     "resources/tables/release_database.py": {},  # quoted names only
     "density_assets/records/event_files.py": {
         "len(columns)": "a number",
@@ -46,7 +51,7 @@ SOURCES = sorted(
     file
     for package in (density_assets, resources)
     for file in Path(package.__file__).parent.rglob("*.py")
-    if {"duckdb", "sqlite3"} & set(file.read_text().replace(".", " ").split())
+    if {"duckdb", "sqlite3", "psycopg"} & set(file.read_text().replace(".", " ").split())
 )
 
 

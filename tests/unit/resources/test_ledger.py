@@ -13,6 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 from ledgers import ACT, BUDGET, KEY, opened_ledger, order
+from shelves import SqliteShelf
 
 from density_assets.errors import BadInput
 from density_assets.privacy.acts import Act
@@ -62,7 +63,13 @@ def weeks(n: int) -> list[str]:
 
 
 @pytest.fixture
-def ledger(tmp_path):
+def ledger(shelf):
+    return opened_ledger(shelf.home, shelf.url)
+
+
+@pytest.fixture
+def file_ledger(tmp_path):
+    """Of what is about the file."""
     return opened_ledger(tmp_path)
 
 
@@ -80,15 +87,6 @@ def drawn(ledger: Ledger, *charges: Charge) -> None:
 def known(ledger: Ledger) -> Witnesses:
     """What stored draws would say."""
     return Witnesses(drawn=tuple(Named(row.hash, "a draw") for row in ledger.rows() if row.drawn))
-
-
-def written(ledger: Ledger, *statements: str) -> None:
-    """Change the file past the triggers."""
-    with sqlite3.connect(ledger.file) as connection:
-        for action in ("update", "delete"):
-            connection.execute(f"drop trigger entries_no_{action}")
-        for statement in statements:
-            connection.execute(statement)
 
 
 # --- opening ----------------------------------------------------------------------------------------------------------
@@ -146,7 +144,8 @@ def test_a_released_table_bears_witness_that_its_release_was_drawn_not_that_it_w
     assert ledger.accounts(table).releases == {"a" * 16}
 
 
-def test_a_copy_is_refused_until_somebody_says_that_it_was_moved(ledger, tmp_path):
+def test_a_copy_is_refused_until_somebody_says_that_it_was_moved(file_ledger, tmp_path):
+    ledger = file_ledger
     drawn(ledger, charge(monday(0)))
     copied = tmp_path / "copied"
     copied.mkdir()
@@ -159,8 +158,9 @@ def test_a_copy_is_refused_until_somebody_says_that_it_was_moved(ledger, tmp_pat
     assert [entry.body["by"] for entry in copy.accounts().of("moved")] == ["ann"]
 
 
-def test_a_copy_with_the_same_number_on_another_disk_or_machine_is_a_copy(ledger, monkeypatch):
+def test_a_copy_with_the_same_number_on_another_disk_or_machine_is_a_copy(file_ledger, monkeypatch):
     """`cp -a` to an empty disk often gives a file the number it had."""
+    ledger = file_ledger
     ledger.refuse_unready("subscribers")
     monkeypatch.setattr("resources.ledger.sqlite._machine", lambda: "another")
     with pytest.raises(LedgerError, match="is a copy or was moved"):
@@ -182,7 +182,8 @@ def test_a_ledger_whose_place_was_its_number_alone_still_opens(tmp_path, monkeyp
     assert ledger.accounts().place == place_digest(ledger.accounts().identity, ledger.book)
 
 
-def test_a_ledger_that_is_moved_on_its_disk_goes_on(ledger, tmp_path):
+def test_a_ledger_that_is_moved_on_its_disk_goes_on(file_ledger, tmp_path):
+    ledger = file_ledger
     paid(ledger, charge(monday(0)))
     ledger.file.rename(tmp_path / "elsewhere.sqlite")
     (tmp_path / "moved").mkdir()
@@ -320,10 +321,9 @@ def test_the_budget_is_what_was_recorded_whatever_settings_say(ledger):
 
 
 @pytest.mark.parametrize("statement", ["update entries set body = '{}'", "delete from entries"])
-def test_rows_cannot_be_changed_or_removed(ledger, statement):
+def test_rows_cannot_be_changed_or_removed(ledger, shelf, statement):
     drawn(ledger, charge())
-    with sqlite3.connect(ledger.file) as connection, pytest.raises(sqlite3.IntegrityError, match="append-only"):
-        connection.execute(statement)
+    assert "append-only" in shelf.refusal(statement)
 
 
 @pytest.mark.parametrize(
@@ -338,10 +338,10 @@ def test_rows_cannot_be_changed_or_removed(ledger, statement):
         "insert into entries select 99, version, kind, at, body, 'else', 'forged' from entries where row = 4",
     ],
 )
-def test_tampering_past_the_triggers_is_noticed_and_stops_everything(ledger, statement):
+def test_tampering_past_the_triggers_is_noticed_and_stops_everything(ledger, shelf, statement):
     for week in weeks(3):
         drawn(ledger, charge(week))
-    written(ledger, statement)
+    shelf.tamper(statement)
     with pytest.raises(LedgerError, match="not what was written"):
         ledger.accounts()
     with pytest.raises(LedgerError, match="Nothing may be drawn"):
@@ -350,8 +350,9 @@ def test_tampering_past_the_triggers_is_noticed_and_stops_everything(ledger, sta
         ledger.rows()
 
 
-def test_a_flipped_byte_is_noticed_or_changes_nothing(ledger):
+def test_a_flipped_byte_is_noticed_or_changes_nothing(file_ledger):
     """Each is read as it was written or not at all; in an index, one once let a charge pay for two draws."""
+    ledger = file_ledger
     for week in weeks(4):
         drawn(ledger, charge(week))
     with sqlite3.connect(ledger.file) as connection:
@@ -370,19 +371,18 @@ def test_a_flipped_byte_is_noticed_or_changes_nothing(ledger):
     assert noticed > 100
 
 
-def test_a_cut_tail_and_a_lost_file_are_noticed_by_witnesses(ledger):
+def test_a_cut_tail_and_a_lost_ledger_are_noticed_by_witnesses(ledger, shelf):
     for week in weeks(2):
         drawn(ledger, charge(week))
     witnesses = known(ledger)
     last = max(entry.row for entry in ledger.accounts().of("charge"))
-    written(ledger, f"delete from entries where row >= {last}")
+    shelf.tamper(f"delete from entries where row >= {last}")
     assert len(ledger.rows()) == 1  # the chain alone cannot tell
     with pytest.raises(LedgerError, match=r"lacks 1 .* cut, lost or replaced by an older copy"):
         ledger.accounts(witnesses)
     with pytest.raises(LedgerError, match="restore a newer backup"):
         ledger.reserve([charge(monday(5))], order(), witnesses)
-    for file in ledger.file.parent.glob("ledger.sqlite*"):
-        file.unlink()
+    shelf.lose()
     with pytest.raises(LedgerError, match="lacks 2"):
         ledger.accounts(witnesses)
     with pytest.raises(LedgerError, match="lacks 2"):
@@ -392,7 +392,7 @@ def test_a_cut_tail_and_a_lost_file_are_noticed_by_witnesses(ledger):
 # --- copies -----------------------------------------------------------------------------------------------------------
 
 
-def test_backup_and_restore(ledger, tmp_path):
+def test_backup_and_restore(ledger, shelf, tmp_path):
     drawn(ledger, charge(monday(0)))
     backup(ledger, tmp_path / "copies" / "one.sqlite")
     drawn(ledger, charge(monday(1)))
@@ -402,22 +402,20 @@ def test_backup_and_restore(ledger, tmp_path):
         restore(ledger, tmp_path / "copies" / "one.sqlite", ACT, witnesses)
     with pytest.raises(LedgerError, match="must hold everything the present one does"):
         restore(ledger, tmp_path / "copies" / "one.sqlite", ACT, NOTHING)
-    for file in tmp_path.glob("ledger.sqlite*"):
-        file.unlink()
+    shelf.lose()
     restore(ledger, tmp_path / "copies" / "two.sqlite", ACT, witnesses)
     assert len(ledger.accounts(witnesses).rows) == 2
     paid(ledger, charge(monday(2)))
     assert len(ledger.accounts(witnesses).rows) == 3
 
 
-def test_a_lost_ledger_is_restored_from_the_chain_that_was_published_last(ledger, tmp_path):
+def test_a_lost_ledger_is_restored_from_the_chain_that_was_published_last(ledger, shelf, tmp_path):
     drawn(ledger, charge(monday(0)), charge(monday(1)))
     accounts = ledger.accounts()
     chain = tmp_path / "ledger_2007-01-15.json"
     chain.write_text(json.dumps(accounts.records.published(len(accounts.entries))))
-    for file in tmp_path.glob("ledger.sqlite*"):
-        file.unlink()
-    restore(ledger, chain, Act("ann", "the disk broke"), known(Ledger(tmp_path)))
+    shelf.lose()
+    restore(ledger, chain, Act("ann", "the disk broke"), known(ledger))
     assert ledger.accounts().rows == accounts.rows
     assert [entry.body["reason"] for entry in ledger.accounts().of("moved")] in ([], ["the disk broke"])
     paid(ledger, charge(monday(2)))
@@ -435,11 +433,12 @@ def test_a_copy_that_forgot_a_draw_is_refused(ledger, tmp_path):
         restore(ledger, tmp_path / "copy.sqlite", ACT, NOTHING)
 
 
-def test_a_damaged_ledger_can_be_mended_from_a_copy(ledger, tmp_path):
+def test_a_damaged_file_can_be_mended_from_a_copy(file_ledger, tmp_path):
+    ledger = file_ledger
     drawn(ledger, charge(monday(0)), charge(monday(1)))
     backup(ledger, tmp_path / "copy.sqlite")
     before = ledger.rows()
-    written(ledger, "update entries set body = '{}' where row = 4")
+    SqliteShelf(tmp_path).tamper("update entries set body = '{}' where row = 4")
     restore(ledger, tmp_path / "copy.sqlite", ACT, NOTHING)
     assert ledger.rows() == before
     with sqlite3.connect(ledger.file) as connection, pytest.raises(sqlite3.IntegrityError, match="append-only"):
@@ -462,16 +461,15 @@ def test_there_is_nothing_to_back_up_before_it_is_opened(tmp_path):
         backup(Ledger(tmp_path), tmp_path / "copy.sqlite")
 
 
-def test_many_processes_charge_one_chain(ledger, tmp_path):
+def test_many_processes_charge_one_chain(ledger, shelf, tmp_path):
     code = """
 import sys; from datetime import date, timedelta; from pathlib import Path
 sys.path.insert(0, sys.argv[3])
-from ledgers import order
+from ledgers import opened_ledger, order
 from density_assets.privacy.events import Gaussian
 from density_assets.privacy.release import Charge
-from resources.ledger.ledger import Ledger, place_digest
 from resources.ledger.witnesses import NOTHING
-ledger = Ledger(Path(sys.argv[1]))
+ledger = opened_ledger(Path(sys.argv[1]), sys.argv[4])
 for i in range(10):
     week = str(date(2007, 1, 8) + timedelta(weeks=10 * "abc".index(sys.argv[2]) + i))
     charge = Charge(population="p", city="c", week=week, revision=1, epsilon=0.3, delta=2e-6, door="d",
@@ -480,7 +478,9 @@ for i in range(10):
     ledger.finish_draw(ledger.begin_draw(week, charge.events), week, "digest")
 """
     support = str(Path(__file__).parents[2] / "support")
-    started = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path), name, support]) for name in "abc"]
+    started = [
+        subprocess.Popen([sys.executable, "-c", code, str(tmp_path), name, support, shelf.url]) for name in "abc"
+    ]
     assert [process.wait() for process in started] == [0, 0, 0]
     rows = ledger.rows()
     assert len(rows) == 30

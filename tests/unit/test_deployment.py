@@ -1,0 +1,137 @@
+"""What `deploy/` tells others to run exists, is pinned, and holds nothing secret."""
+
+import re
+import shlex
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import typer
+import yaml
+from documented import documented
+
+from density_assets.cli.app import app
+from density_assets.environment import HOME
+from density_assets.settings import Settings
+from resources.ledger.places import shared_book
+from resources.ledger.postgres_tables import SERVICE
+
+ROOT = Path(__file__).parents[2]
+DEPLOY = ROOT / "deploy"
+COMMANDS = typer.main.get_command(app).commands
+VARIABLES = {HOME, "DENSITY_SETTINGS", "PGPASSFILE", "PGPASSWORD", "POSTGRES_PASSWORD_FILE", "POSTGRES_INITDB_ARGS"}
+VERSION = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)[1]
+DAGSTER = re.search(r"^dagster==(.+)$", (ROOT / "constraints.txt").read_text(), re.MULTILINE)[1]
+
+
+@pytest.fixture(scope="module")
+def compose():
+    return yaml.safe_load((DEPLOY / "compose.yaml").read_text())
+
+
+@pytest.fixture(scope="module")
+def helm():
+    return yaml.safe_load((DEPLOY / "helm-values.yaml").read_text())
+
+
+def images(value) -> list[tuple[str, str]]:
+    """Every image that is named somewhere in a file, with its tag."""
+    if isinstance(value, list):
+        return [found for one in value for found in images(one)]
+    if not isinstance(value, dict):
+        return []
+    here = value.get("image")
+    if isinstance(here, str):
+        name, _, tag = here.rpartition(":")
+        return [(name, tag), *images([inner for key, inner in value.items() if key != "image"])]
+    if {"repository", "tag"} <= value.keys():
+        return [(value["repository"], str(value["tag"]))]
+    return images(list(value.values()))
+
+
+def refuse_unknown(words: list[str]) -> None:
+    """Raise if a command or an option of it is not ours; a value may follow an option."""
+    command = COMMANDS[words[0]]
+    options = {name for parameter in command.params for name in parameter.opts}
+    assert {word for word in words[1:] if word.startswith("--")} <= options
+
+
+def test_images_are_pinned_by_version(compose, helm):
+    named = images(compose) + images(helm)
+    assert len(named) == 6
+    for name, tag in named:
+        assert re.match(r"\d+\.\d+", tag), name
+        if name.endswith("density-assets"):
+            assert tag == VERSION
+        elif "dagster" in name:
+            assert tag == DAGSTER
+    assert f"--version {DAGSTER} " in (DEPLOY / "helm-values.yaml").read_text()
+
+
+def test_services_run_commands_that_exist(compose):
+    ours = [service for service in compose["services"].values() if "density" in service["image"]]
+    assert len(ours) == 2
+    for service in ours:
+        refuse_unknown(service["command"])
+        assert service["environment"].keys() <= VARIABLES
+    tables = compose["services"]["tables"]["command"]
+    assert tables[:2] == ["ledger", "tables"]
+    assert tables[tables.index("--service") + 1] == SERVICE
+
+
+def test_the_chart_gets_our_definitions_and_variables(helm):
+    (deployment,) = helm["dagster-user-deployments"]["deployments"]
+    assert deployment["dagsterApiGrpcArgs"] == ["--module-name", "density_assets.definitions"]
+    assert {one["name"] for one in deployment["env"]} <= VARIABLES
+    assert [one["name"] for one in deployment["env"] if "valueFrom" in one] == ["PGPASSWORD"]
+    mounted = {one["name"] for one in deployment["volumeMounts"]}
+    assert mounted == {one["name"] for one in deployment["volumes"]}
+    assert helm["dagsterWebserver"]["enableReadOnly"] is True
+    assert helm["telemetry"]["enabled"] is False
+
+
+def test_nothing_secret_stands_in_what_is_deployed(compose):
+    text = "".join(file.read_text() for file in sorted(DEPLOY.iterdir()) if file.is_file())
+    assert not re.findall(r"://[^\s/@]+:[^\s/@]+@", text)  # a password in an address
+    given = re.findall(r"(?im)^\s*-?\s*(\w*password\w*)\s*[:=]\s*(\S+)", text)
+    assert set(given) == {
+        ("POSTGRES_PASSWORD_FILE", "/run/secrets/superuser"),
+        ("generatePostgresqlPasswordSecret", "false"),
+    }
+    assert all(secret["file"].startswith("secrets/") for secret in compose["secrets"].values())
+    assert "encrypted password" not in text
+    assert not (DEPLOY / "secrets").exists()
+
+
+def test_roles_are_those_that_tables_and_documents_name(compose):
+    roles = set(re.findall(r"create role (\w+)", (DEPLOY / "roles.sql").read_text()))
+    assert roles == {"density_owner", SERVICE, "density_dagster"}
+    page = (ROOT / "docs" / "deployment.md").read_text()
+    assert set(re.findall(r"postgresql://(\w+)@", page)) <= roles
+
+
+def test_what_the_page_says_to_type_and_to_write_exists():
+    lines = [
+        line.partition(" #")[0].strip() for block in documented("deployment.md", "sh") for line in block.splitlines()
+    ]
+    commands = [shlex.split(line.split(" | ")[0]) for line in lines if line.startswith("density ")]
+    assert len(commands) == 5
+    for words in commands:
+        refuse_unknown(words[1:])
+    (written,) = documented("deployment.md", "toml")
+    settings = Settings.model_validate(tomllib.loads(written))
+    assert settings.ledger.url
+    assert settings.dagster.storage
+
+
+def test_roles_can_be_made_on_a_real_server(postgres):
+    statements = [line for line in (DEPLOY / "roles.sql").read_text().split(";") if line.strip()]
+    statements = [line.replace(f"create role {SERVICE} login", "select 1") for line in statements]  # there already
+    for statement in statements:
+        postgres.run(statement)
+    ledger = replace(postgres, database="ledger")
+    ledger.run("select 1", "density_owner")
+    shared_book(ledger.url("density_owner")).make_tables(SERVICE)
+    with shared_book(ledger.url(SERVICE)).writing() as writer:
+        assert writer.read().entries == []
