@@ -9,9 +9,7 @@ are, and so what their loss does to the tower series, is said there.
 """
 
 import os
-from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import date
 
@@ -25,6 +23,7 @@ from density_assets.people.local_events import Gatherings, gatherings, strikes
 from density_assets.people.neighbourhoods import neighbourhoods
 from density_assets.people.rhythms import ROLE_RHYTHMS
 from density_assets.people.steps import Steps
+from density_assets.threads import in_turn
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -103,19 +102,8 @@ def simulate_week(cell_xy: Floats, tower_xy: Floats, *, users: int, seed: int, w
         )
     monday = week.toordinal() - week.weekday()
     scene = _scene(np.asarray(cell_xy), np.asarray(tower_xy), seed, monday)
-    return _blocks(scene, users, seed, monday)
-
-
-def _blocks(scene: _Scene, users: int, seed: int, monday: int) -> Iterator[VisitChunk]:
-    """Draw blocks in their order, on all cores; few at a time, because each takes memory until it is fetched."""
-    cores = os.cpu_count() or 1
-    with ThreadPoolExecutor(cores) as threads:
-        drawn: deque[Future[VisitChunk]] = deque()
-        for block in range(-(-users // BLOCK)):
-            drawn.append(threads.submit(_block, scene, block, users, seed, monday))
-            if len(drawn) > cores:
-                yield drawn.popleft().result()
-        yield from (block.result() for block in drawn)
+    blocks = range(-(-users // BLOCK))
+    return in_turn(lambda block: _block(scene, block, users, seed, monday), blocks, os.cpu_count())
 
 
 def _scene(cell_xy: Floats, tower_xy: Floats, seed: int, monday: int) -> _Scene:

@@ -8,7 +8,6 @@ release.
 
 import math
 import os
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,6 +15,7 @@ import opendp.prelude as dp
 from numpy.typing import NDArray
 
 from density_assets.privacy.events import Gaussian, Laplace, LaplaceVector, Selection
+from density_assets.threads import in_turn
 
 dp.enable_features("contrib")
 
@@ -137,9 +137,8 @@ def _applied(measurement: dp.Measurement, values: NDArray[Any]) -> NDArray[Any]:
     a draw of the whole, and cost what the measurement says of the whole.
     """
     parts = np.array_split(values.reshape(-1), 1 + values.size // BATCH)
-    with ThreadPoolExecutor(os.cpu_count()) as threads:
-        noisy = threads.map(lambda part: np.asarray(measurement(part), dtype=values.dtype), parts)
-        return np.concatenate(list(noisy)).reshape(values.shape)
+    noisy = in_turn(lambda part: np.asarray(measurement(part), dtype=values.dtype), parts, os.cpu_count())
+    return np.concatenate(list(noisy)).reshape(values.shape)
 
 
 def _finite(values: Floats) -> Floats:
