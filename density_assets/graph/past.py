@@ -149,8 +149,8 @@ def _newest_state(step: Step, weeks: Weeks, accounts: Accounts) -> tuple[State |
     published = {entry.body.get("state") for entry in accounts.of("published")}
     try:
         for table in step.read.weeks_before("usual_week"):
-            if dict(table.schema) != STATE or sum(table.null_count().row(0)):
-                continue  # not a state
+            if not STATE.items() <= dict(table.schema).items() or sum(table.null_count().row(0)):
+                continue  # not a state; stored weeks also say which week and release they are of
             draws = tuple(table["draws"][0].split()) if len(table) else ()
             if draws in made_of and table["estimator"][0] == WITH_EARLIER_WEEKS and state_digest(table) in published:
                 return state_from(table), made_of[draws]
