@@ -40,7 +40,7 @@ def build(city: City, *, by_force: bool = False) -> dg.Definitions:
     refuse_kept(named_files(city.settings), city.home)
     assets, known = graph(city)
     weeks = weekly_partitions(city)
-    weekly = jobs.weekly_release(weeks, unread(city), real=not city.synthetic)
+    weekly = jobs.weekly_release(weeks, real=not city.synthetic)
     secret = [blueprint.name for blueprint in BLUEPRINTS if blueprint.zone.secret]
     purges = [jobs.purge_job(secret, force=force) for force in ([False, True] if by_force else [False])]
     finals = [jobs.final_estimate(weeks)] if learns(city) else []
@@ -54,12 +54,6 @@ def build(city: City, *, by_force: bool = False) -> dg.Definitions:
         resources={"city": city},
         executor=dg.in_process_executor,
     )
-
-
-def unread(city: City) -> list[str]:
-    """What is counted over all records and nobody reads under the city's scheme: a week need not wait for it."""
-    read = {name for plan in BLUEPRINTS if plan.where(city) for name in plan.reads(city)}
-    return [plan.name for plan in blueprints(confidential) if "sql" in plan.kinds and plan.name not in read]
 
 
 def graph(city: City) -> tuple[list[dg.AssetsDefinition], Catalogue]:

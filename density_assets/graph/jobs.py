@@ -26,18 +26,15 @@ REGISTER = ("ledger", "audit_page", "release_database", "signed_register")
 ON_THE_TERMINAL: dict[str, Any] = {"loggers": {"console": {}}}
 
 
-def weekly_release(
-    weeks: dg.PartitionsDefinition[str], unread: Iterable[str], *, real: bool
-) -> UnresolvedAssetJobDefinition:
+def weekly_release(weeks: dg.PartitionsDefinition[str], *, real: bool) -> UnresolvedAssetJobDefinition:
     """One week, end to end.
 
-    unread: assets that nothing of a week is made of; they are there for whoever asks for them.
     real: whether its people exist. Then it is not compared with the truth, which a person must ask for.
     """
     apart = [*STUDY_GROUPS.values(), FINAL, *([GROUPS[Zone.EVALUATION]] if real else [])]
     return dg.define_asset_job(
         WEEKLY,
-        selection=dg.AssetSelection.all() - dg.AssetSelection.groups(*apart) - dg.AssetSelection.assets(*unread),
+        selection=dg.AssetSelection.all() - dg.AssetSelection.groups(*apart),
         partitions_def=weeks,
         config=ON_THE_TERMINAL,
         description="One week of the city, from its records to everything derived from them.",

@@ -65,23 +65,6 @@ def test_a_release_is_made_of_what_its_scheme_reads_and_of_nothing_else(town, tm
     assert ancestors(under(town, tmp_path, scheme), "density") == ALWAYS | MADE_OF[scheme]
 
 
-@pytest.mark.parametrize(
-    ("scheme", "unread"),
-    [
-        ("lowrank", {"one_visit_histogram"}),
-        ("gpa", {"tower_totals", "one_visit_histogram", "visit_total"}),
-        ("fpa", {"tower_totals"}),
-    ],
-)
-def test_a_week_counts_nothing_over_all_records_that_its_scheme_does_not_read(town, tmp_path, scheme, unread):
-    wired = definitions.build(under(town, tmp_path, scheme))
-    left_out = (
-        set(wired.resolve_all_asset_keys()) - wired.resolve_job_def("weekly_release").asset_layer.selected_asset_keys
-    )
-    counted = {"visits", "truncated_visits", "tower_series", "tower_totals", "one_visit_histogram", "visit_total"}
-    assert {key.to_user_string() for key in left_out} & counted == unread
-
-
 def test_all_schemes_release_in_one_process_what_they_were_asked_for(town, tmp_path):
     """All are wired before the first runs; each then runs what it is made of, and that is enough."""
     cities = {scheme: under(town, tmp_path, scheme) for scheme in SCHEMES}
