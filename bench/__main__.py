@@ -5,7 +5,8 @@ one size only. Data is written to a temporary folder (about 4 GB at the largest 
 `python -m bench weeks` measures instead what a week's released tables cost to store with 2 and with 52 weeks stored,
 `python -m bench ledger` what it costs to add up a ledger of 52 and of 520 weeks,
 `python -m bench towers` what the estimate of a week costs with 1,303, 6,000 and 20,000 towers,
-`python -m bench scale` what the visits side costs on DuckDB and on Spark.
+`python -m bench scale` what the visits side costs on DuckDB and on Spark,
+`python -m bench noise` what the exact noise of a week costs on one thread and as releases draw it.
 """
 
 import argparse
@@ -18,29 +19,30 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from bench import ledger, scale, steps, towers, weeks
+from bench import ledger, noise, scale, steps, towers, weeks
 from bench.measure import Cost, cost
 
 SIZES = (200_000, 1_992_846, 10_000_000, 19_928_460)
 SCANS = 3
+QUESTIONS = {
+    "weeks": weeks.compare,
+    "ledger": ledger.compare,
+    "towers": towers.compare,
+    "noise": noise.compare,
+    "scale": scale.compare,
+}
 
 
 def main() -> None:
     """Print one Markdown table per question."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", nargs="?", choices=("steps", "weeks", "ledger", "towers", "scale"), default="steps")
+    parser.add_argument("what", nargs="?", choices=("steps", *QUESTIONS), default="steps")
     parser.add_argument("--users", type=int, nargs="+", default=SIZES)
     asked = parser.parse_args()
-    if asked.what == "weeks":
-        weeks.compare()
-    elif asked.what == "ledger":
-        ledger.compare()
-    elif asked.what == "towers":
-        towers.compare()
-    elif asked.what == "scale":
-        scale.compare() if asked.users is SIZES else scale.compare(asked.users)
-    else:
+    if asked.what == "steps":
         _steps(asked.users)
+    else:
+        QUESTIONS[asked.what]()
 
 
 def _steps(sizes: Sequence[int]) -> None:

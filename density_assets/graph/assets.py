@@ -72,6 +72,7 @@ class Blueprint:
     looks_ahead: inputs of which it reads later weeks too.
     where: whether a city has it.
     after: done here once the function is done, with the city, for what a walled-off step cannot do.
+    shares: the walled-off process it shares with other assets of its week; none for one of its own.
     """
 
     name: str
@@ -90,6 +91,7 @@ class Blueprint:
     where: Callable[[City], bool]
     after: Callable[[City, Step, Act | None], None] | None = None
     looks_ahead: Names = ()
+    shares: str | None = None
 
     @property
     def shelf(self) -> Shelf:
@@ -189,7 +191,8 @@ class Blueprint:
     def _made(self, step: Step, given: dict[str, Any], city: City) -> Made:
         """Do the work: steps that may touch records here, released ones behind a wall."""
         if self.zone is Zone.RELEASE and city.sealed:
-            return sealed.perform(self.function.__module__, step, given, sealed.hidden_from_releases(city))
+            hidden = sealed.hidden_from_releases(city)
+            return sealed.perform(self.function.__module__, step, given, hidden, self.shares)
         made = self.function(step, **given)
         return replace(made, facts={**made.facts, "walled_off": False}) if self.zone is Zone.RELEASE else made
 
@@ -245,6 +248,7 @@ def asset(
     looks_ahead: Names = (),
     where: Callable[[City], bool] = lambda _: True,
     after: Callable[[City, Step, Act | None], None] | None = None,
+    shares: str | None = None,
 ) -> Callable[[Callable[..., Made]], Blueprint]:
     """Turn a function that returns `Made` into the blueprint of an asset; see there.
 
@@ -273,6 +277,7 @@ def asset(
             where=where,
             after=after,
             looks_ahead=looks_ahead,
+            shares=shares,
         )
 
     return decorate

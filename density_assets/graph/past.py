@@ -33,6 +33,7 @@ from density_assets.schemes.scheme import SERIES, TOTALS
 
 Weeks = Sequence[DrawUsed]
 
+ESTIMATE = "the estimate of a week"  # the process of all assets that are made of it
 PAST = ("usual_week", TOTALS, SERIES)  # what an estimate with earlier weeks looks back at
 DRAWN = ("noisy_totals.value", "noisy_series.value")
 STATE: dict[str, type[pl.DataType]] = {
@@ -66,6 +67,7 @@ def learns(city: City) -> bool:
     looks_back=PAST,
     given=("accounts", "estimated"),
     where=learns,
+    shares=ESTIMATE,
 )
 def usual_week(step: Step, accounts: Accounts, estimated: Estimated | None) -> Made:
     """What this week and those before it say of a usual week: the state that the next week's estimate starts from.
@@ -147,8 +149,8 @@ def _newest_state(step: Step, weeks: Weeks, accounts: Accounts) -> tuple[State |
     published = {entry.body.get("state") for entry in accounts.of("published")}
     try:
         for table in step.read.weeks_before("usual_week"):
-            if dict(table.schema) != STATE or sum(table.null_count().row(0)):
-                continue  # not a state
+            if not STATE.items() <= dict(table.schema).items() or sum(table.null_count().row(0)):
+                continue  # not a state; stored weeks also say which week and release they are of
             draws = tuple(table["draws"][0].split()) if len(table) else ()
             if draws in made_of and table["estimator"][0] == WITH_EARLIER_WEEKS and state_digest(table) in published:
                 return state_from(table), made_of[draws]

@@ -4,7 +4,8 @@ The `Reader` refuses reads that go through it, but Python lets any code open any
 released assets run in a fresh process (`zygote.py`), which puts every confidential folder, and the operator's own
 records, out of its reach before it hears what to do, and keeps the right to write below the release folder only
 (`resources/landlock.py`). What it makes comes back as bytes that cannot run anything (`messages.py`). Where the kernel
-cannot do this, the step says so and runs all the same.
+cannot do this, the step says so and runs all the same. Steps of a week that declare one process share it, behind the
+same wall: what takes them most time is the same for all.
 """
 
 import os
@@ -14,7 +15,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib import import_module
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -34,25 +35,71 @@ DEVICES = Path("/dev")
 CREDENTIALS = tuple(Path.home() / name for name in (".aws", ".azure", ".config/gcloud", ".config/fsspec"))
 
 _zygotes: list[Zygote] = []  # at most one, of this process
+_kept: list["_Walled"] = []  # at most one, of this process or of the one it was forked from
 
 
-def perform(module: str, step: Step, given: dict[str, Any], hidden: Sequence[Path]) -> Made:
+@dataclass(frozen=True)
+class _Walled:
+    """A process behind a wall.
+
+    owner: the process that started it. purpose: what the steps that share it have in common; none if it is not shared.
+    """
+
+    owner: int
+    purpose: tuple[object, ...] | None
+    pid: int
+    orders: Connection
+
+    def end(self) -> None:
+        """Let it do nothing more."""
+        self.orders.close()
+        if self.owner == os.getpid():
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
+
+
+def perform(module: str, step: Step, given: dict[str, Any], hidden: Sequence[Path], shared: str | None = None) -> Made:
     """What the function of a released asset makes, behind a wall; its facts say whether there was one.
 
     module: where the asset is defined.
     given: what its function gets besides the step.
     hidden: folders and files that it must not be able to open.
+    shared: the process it declares to share with other steps of its week; none for one of its own.
     """
-    pid, orders = _zygote().fork()
+    walled = _walled(step, hidden, shared)
     try:
-        with orders:
-            send(orders, "confine", hidden=list(map(str, hidden)), writable=list(map(str, _writable(step))))
-            heard = Step(step.settings.without_databases(), step.read, again=step.again)
-            orders.send_bytes(pickle.dumps((module, heard, given)))
-            return _listen(orders, step)
-    finally:
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+        heard = Step(step.settings.without_databases(), step.read, again=step.again)
+        walled.orders.send_bytes(pickle.dumps((module, heard, given)))
+        made = _listen(walled.orders, step)
+    except BaseException:
+        walled.end()
+        raise
+    if shared:
+        _kept.append(walled)
+    else:
+        walled.end()
+    return made
+
+
+def _walled(step: Step, hidden: Sequence[Path], shared: str | None) -> _Walled:
+    """The process that steps share, if it is kept and its wall is as high as one put up now, else a new one."""
+    wall = {"hidden": list(map(str, hidden)), "writable": list(map(str, _writable(step)))}
+    if shared is None:
+        return _started(wall, None)
+    purpose = (os.getpid(), shared, step.week, wall)
+    for kept in _kept:
+        if kept.purpose == purpose:
+            _kept.remove(kept)
+            return kept
+        kept.end()
+    _kept.clear()
+    return _started(wall, purpose)
+
+
+def _started(wall: dict[str, list[str]], purpose: tuple[object, ...] | None) -> _Walled:
+    pid, orders = _zygote().fork()
+    send(orders, "confine", **wall, shared=purpose is not None)
+    return _Walled(os.getpid(), purpose, pid, orders)
 
 
 def warm_up() -> None:
@@ -61,23 +108,32 @@ def warm_up() -> None:
 
 
 def work(orders: Connection) -> None:
-    """What the process does: put up the wall, hear what to make, make it."""
+    """What the process does: put up the wall, hear what to make, make it; where it is shared, until nobody asks."""
     try:
         wall, order = receive(orders), orders.recv_bytes()  # both, so that whoever sends them never waits for a wall
         walled_off = confine(map(Path, wall["hidden"]), map(Path, wall["writable"]))
-        module, step, given = pickle.loads(order)
-        if not walled_off:
-            send(orders, "warn", line=f"{step.name} is not walled off from confidential files: no Landlock here")
-        heard = replace(
-            step,
-            say=lambda line: send(orders, "say", line=line),
-            warn=lambda line: send(orders, "warn", line=line),
-        )
-        with in_clear_words(step.folder):
-            made = getattr(import_module(module), step.name).function(heard, **given)
-        send_made(orders, replace(made, facts={**made.facts, "walled_off": walled_off}))
+        _obey(orders, order, walled_off=walled_off)
+        while wall["shared"]:
+            _obey(orders, orders.recv_bytes(), walled_off=walled_off)
+    except EOFError:
+        return
     except BaseException as error:
         send(orders, "failed", name=type(error).__name__, words=str(error), printed=traceback.format_exc())
+
+
+def _obey(orders: Connection, order: bytes, *, walled_off: bool) -> None:
+    """Make what is ordered."""
+    module, step, given = pickle.loads(order)
+    if not walled_off:
+        send(orders, "warn", line=f"{step.name} is not walled off from confidential files: no Landlock here")
+    heard = replace(
+        step,
+        say=lambda line: send(orders, "say", line=line),
+        warn=lambda line: send(orders, "warn", line=line),
+    )
+    with in_clear_words(step.folder):
+        made = getattr(import_module(module), step.name).function(heard, **given)
+    send_made(orders, replace(made, facts={**made.facts, "walled_off": walled_off}))
 
 
 def hidden_from_releases(city: City) -> list[Path]:

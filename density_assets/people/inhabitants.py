@@ -19,6 +19,7 @@ from scipy.spatial import cKDTree
 
 from density_assets.people.neighbourhoods import Neighbourhoods
 from density_assets.people.rhythms import ROLE_RHYTHMS
+from density_assets.people.steps import Steps
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -60,6 +61,7 @@ ANCHOR_PLACES: dict[str, tuple[dict[str, float], int]] = {
 }
 LODGING_PLACES = {"station": 0.7, "nightlife": 0.4, "shops": 0.4}
 STUDY_PLACES = {"campus": 1.0}
+SLOTS = 4_096  # some per tower of a city
 HOME_TOWERS = 12  # towers among which the inhabitants of one cell share themselves
 
 
@@ -101,8 +103,7 @@ class Anchors:
 
     def _home(self, kind: Ints, rng: np.random.Generator) -> Ints:
         chance = rng.random(len(kind))
-        lodged = np.searchsorted(self._lodgings, chance, side="right")
-        return np.where(kind == _kind("visitor"), lodged, np.searchsorted(self._dwellings, chance, side="right"))
+        return np.where(kind == _kind("visitor"), self._lodgings.find(chance), self._dwellings.find(chance))
 
     def _around(self, role: str, home: Ints, rng: np.random.Generator) -> Ints:
         # The nearest of a few draws stands for the reluctance to travel, without a table of all pairs.
@@ -140,11 +141,11 @@ def _weights(places: Neighbourhoods, mix: dict[str, float]) -> Floats:
     return places.size * sum((weight * places.shares[kind] for kind, weight in mix.items()), seldom)
 
 
-def _cumulative(weights: Floats) -> Floats:
+def _cumulative(weights: Floats) -> Steps:
     cumulative = np.cumsum(weights)
     # The last entry is left out so that a draw near 1 cannot fall off the end.
-    return np.asarray(cumulative[:-1] / cumulative[-1])
+    return Steps(cumulative[:-1] / cumulative[-1], upto=1, slots=SLOTS)
 
 
-def _draw(cumulative: Floats, shape: tuple[int, ...], rng: np.random.Generator) -> Ints:
-    return np.searchsorted(cumulative, rng.random(shape), side="right")
+def _draw(cumulative: Steps, shape: tuple[int, ...], rng: np.random.Generator) -> Ints:
+    return cumulative.find(rng.random(shape))

@@ -8,6 +8,7 @@ How much people use their phones is lognormal, the persistent part of it `people
 are, and so what their loss does to the tower series, is said there.
 """
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
@@ -21,6 +22,8 @@ from density_assets.people.inhabitants import PERSON_KINDS, ROLE_SHARES, ROLES, 
 from density_assets.people.local_events import Gatherings, gatherings, strikes
 from density_assets.people.neighbourhoods import neighbourhoods
 from density_assets.people.rhythms import ROLE_RHYTHMS
+from density_assets.people.steps import Steps
+from density_assets.threads import in_turn
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -51,6 +54,7 @@ REACH: dict[str, int] = {
     "night shift": 3,
 }
 NEIGHBOURS = 64
+SLOTS = 128  # of the hours of one role at one tower: about as many as hours
 GATHERING_REACH = 3
 GATHERING_PULL = 0.15  # share of the week's moments that those who go spend at the gathering
 
@@ -75,7 +79,7 @@ class _Scene:
 
     anchors: Anchors
     neighbours: Ints
-    hour_steps: Floats
+    hour_steps: Steps
     gatherings: Gatherings
 
     @property
@@ -98,7 +102,8 @@ def simulate_week(cell_xy: Floats, tower_xy: Floats, *, users: int, seed: int, w
         )
     monday = week.toordinal() - week.weekday()
     scene = _scene(np.asarray(cell_xy), np.asarray(tower_xy), seed, monday)
-    return (_block(scene, block, users, seed, monday) for block in range(-(-users // BLOCK)))
+    blocks = range(-(-users // BLOCK))
+    return in_turn(lambda block: _block(scene, block, users, seed, monday), blocks, os.cpu_count())
 
 
 def _scene(cell_xy: Floats, tower_xy: Floats, seed: int, monday: int) -> _Scene:
@@ -115,7 +120,7 @@ def _scene(cell_xy: Floats, tower_xy: Floats, seed: int, monday: int) -> _Scene:
     )
 
 
-def _hour_steps(attraction: Floats) -> Floats:
+def _hour_steps(attraction: Floats) -> Steps:
     """Return the cumulative chances of the hours for every role and tower, one row after the other.
 
     Row i runs from i to i + 1, so that one search in the flat array finds row and hour at once.
@@ -123,7 +128,7 @@ def _hour_steps(attraction: Floats) -> Floats:
     steps = np.stack([np.cumsum(ROLE_RHYTHMS[role] * attraction, axis=1) for role in ROLES])
     steps = steps.reshape(-1, WEEK_HOURS)
     steps = steps / steps[:, -1:] + np.arange(len(steps))[:, None]
-    return np.asarray(steps.ravel())
+    return Steps(steps.ravel(), upto=len(steps), slots=SLOTS)
 
 
 def _block(scene: _Scene, block: int, users: int, seed: int, monday: int) -> VisitChunk:
@@ -165,7 +170,7 @@ def _whereabouts(scene: _Scene, people: People, person: Ints, rng: np.random.Gen
     step = (reach * rng.random(len(role)) ** 3).astype(np.int64)
     tower = scene.neighbours[people.anchors[person, role], step % scene.neighbours.shape[1]]
     row = role * scene.towers + tower
-    position = np.searchsorted(scene.hour_steps, row + rng.random(len(row)), side="right")
+    position = scene.hour_steps.find(row + rng.random(len(row)))
     hour = np.minimum(position - row * WEEK_HOURS, WEEK_HOURS - 1)
     return _gathered(scene, person, hour, tower, rng)
 

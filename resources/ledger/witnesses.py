@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -167,14 +168,21 @@ def _left(release: Path) -> Iterator[Named]:
     return (Named(file.name, _where(file)) for file in islice(found, 1))
 
 
-def _values(file: Path, column: str) -> list[str]:
+def _values(file: Path, column: str) -> tuple[str, ...]:
     """Different values of a column of a released table; none if it cannot be read, which its readers will say."""
-    if not file.exists():
-        return []
     try:
-        return [str(value) for value in pq.read_table(file, columns=[column])[column].unique().to_pylist()]
+        written = file.stat()
+    except OSError:
+        return ()
+    return _values_written(file, column, (written.st_ino, written.st_mtime_ns, written.st_size))
+
+
+@cache  # asked for all weeks at every door: a table that is as it was is read once
+def _values_written(file: Path, column: str, written: tuple[int, ...]) -> tuple[str, ...]:
+    try:
+        return tuple(str(value) for value in pq.read_table(file, columns=[column])[column].unique().to_pylist())
     except (OSError, pa.ArrowException, KeyError):
-        return []
+        return ()
 
 
 def _read(file: Path) -> dict[str, Any]:

@@ -6,7 +6,7 @@ of users is a range of keys, and Parquet statistics let each bucket read its own
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import date
 from itertools import pairwise
 from pathlib import Path
@@ -25,9 +25,11 @@ from density_assets.errors import BadInput
 from density_assets.records.found_files import RecordFile
 from density_assets.settings import CitySettings, EngineSettings
 from resources.faults import fault
+from resources.sql import ordered
 from resources.sql.engine import KEYS, PER_USER, Report, used
 from resources.sql.ingest import Bounds, write_records
 from resources.sql.models import Model, model
+from resources.sql.ordered import OutOfOrder
 from resources.tables.files import private_files
 from resources.tables.spill import spill_folder
 from resources.tables.store import Store
@@ -71,25 +73,51 @@ class DuckdbEngine:
 
     def materialise(self, name: str, week: date, parameters: dict[str, Any], report: Report) -> None:
         """Replace a week of the table that a model describes."""
-        query = model(name)
-        with self.connect() as connection, self._store.writing_week(name, week) as writer:
-            self._offer_small_tables(connection, query, week)
-            parts = self._parts(connection, query, week, parameters, report)
-            for rows in [_added_up(query, parts)] if query.summed else parts:
-                writer.write(rows)
+        for tables in self._ways(model(name), week, parameters, report):
+            with suppress(OutOfOrder), self._store.writing_week(name, week) as writer:
+                for rows in tables:
+                    writer.write(rows)
+                break
 
     def counted(
         self, name: str, week: date, parameters: dict[str, Any], report: Report, by: tuple[str, ...] = ()
     ) -> pl.DataFrame:
         """What a model would say, without storing it: its sums, or the number of its rows `by` some columns."""
         query = model(name)
+        for tables in self._ways(query, week, parameters, report):
+            with suppress(OutOfOrder):
+                if query.summed:
+                    (table,) = tables
+                    return pl.DataFrame(table)
+                counts = [pl.DataFrame(part.select(by)).group_by(by).len("rows") for part in tables]
+                return pl.concat(counts).group_by(by).agg(pl.col("rows").sum()).sort(by)
+        raise AssertionError("the last way expects no order")
+
+    def _ways(
+        self, query: Model, week: date, parameters: dict[str, Any], report: Report
+    ) -> Iterator[Iterator[pa.Table]]:
+        """What a model says, one table after another: by the order of visits where that is known, then by SQL."""
+        if ordered.stands_for(query) and self._settings.memory_bytes >= ordered.BYTES:
+            yield self._in_order(query, week, parameters, report)
+        yield self._by_sql(query, week, parameters, report)
+
+    def _in_order(self, query: Model, week: date, parameters: dict[str, Any], report: Report) -> Iterator[pa.Table]:
+        kept = {table: self._store.current_week(table, week) for table in query.reads if table in PER_USER}
+        if not all(found.local and len(found.files) == 1 for found in kept.values()):
+            raise OutOfOrder("visits must lie in one file of this machine")
+        files = {table: Path(found.files[0]) for table, found in kept.items()}
+        towers, threads = self._store.read_public("towers"), self._settings.threads
+        try:
+            yield from ordered.tables(query.name, files, towers, parameters, threads)
+        except ARROW_DAMAGE as error:
+            raise self._store.damaged("visits", week, f"reading it gave {type(error).__name__}") from None
+        report(f"{query.name}: 100%")
+
+    def _by_sql(self, query: Model, week: date, parameters: dict[str, Any], report: Report) -> Iterator[pa.Table]:
         with self.connect() as connection:
             self._offer_small_tables(connection, query, week)
             parts = self._parts(connection, query, week, parameters, report)
-            if query.summed:
-                return pl.DataFrame(_added_up(query, parts))
-            counts = [pl.DataFrame(part.select(by)).group_by(by).len("rows") for part in parts]
-        return pl.concat(counts).group_by(by).agg(pl.col("rows").sum()).sort(by)
+            yield from [_added_up(query, parts)] if query.summed else parts
 
     def _parts(
         self,

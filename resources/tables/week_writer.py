@@ -12,6 +12,7 @@ from resources.tables.stamps import Stamp
 
 STAMP = b"density"  # key of the stamp in a file's metadata
 ROW_GROUP = 250_000  # small enough that a bucket of users skips most of the file
+SORTED_BY = ("user_id", "user_key")  # numbers that differ little from row to row, where they are numbers
 
 
 class WeekWriter:
@@ -33,7 +34,7 @@ class WeekWriter:
             {STAMP: self._stamp}
         )
         if self._parquet is None or self._waiting is None:
-            self._parquet = pq.ParquetWriter(self._file, rows.schema, compression="zstd", compression_level=1)
+            self._parquet = _opened(self._file, rows.schema)
             self._waiting = rows
         else:
             self._waiting = pa.concat_tables([self._waiting, rows.cast(self._parquet.schema)])
@@ -57,3 +58,18 @@ class WeekWriter:
         if self._parquet is not None:
             self._parquet.close()
         self._file.unlink(missing_ok=True)
+
+
+def _opened(file: Path, schema: pa.Schema) -> pq.ParquetWriter:
+    """What sorts the rows is stored as differences, if it is numbers; of other columns few values come up again."""
+    by_difference = [
+        name for name in SORTED_BY if name in schema.names and pa.types.is_integer(schema.field(name).type)
+    ]
+    return pq.ParquetWriter(
+        file,
+        schema,
+        compression="zstd",
+        compression_level=1,
+        use_dictionary=[name for name in schema.names if name not in by_difference],
+        column_encoding=dict.fromkeys(by_difference, "DELTA_BINARY_PACKED"),
+    )

@@ -39,8 +39,9 @@ def step(folder: Path, heard: Heard, name: str = "talking") -> Step:
     return Step(Settings(), read, heard.said.append, heard.warned.append)
 
 
-def perform(name: str, folder: Path, heard: Heard | None = None, **given) -> Made:
-    return sealed.perform("walled", step(folder, heard or Heard(), name), given, [folder / "town/confidential"])
+def perform(name: str, folder: Path, heard: Heard | None = None, shared: str | None = None, **given) -> Made:
+    hidden = [folder / "town/confidential"]
+    return sealed.perform("walled", step(folder, heard or Heard(), name), given, hidden, shared)
 
 
 def test_a_released_step_runs_in_another_process_and_is_heard_in_this_one(tmp_path):
@@ -55,6 +56,31 @@ def test_a_released_step_runs_in_another_process_and_is_heard_in_this_one(tmp_pa
 def test_no_two_steps_share_a_process(tmp_path):
     first, second = (perform("talking", tmp_path, line="x").table["process"].item() for _ in range(2))
     assert first != second
+
+
+def test_steps_that_declare_one_process_share_it_and_no_others_do(tmp_path):
+    def process(shared: str | None) -> int:
+        return perform("talking", tmp_path, shared=shared, line="x").table["process"].item()
+
+    first, alone, second, another = (process(shared) for shared in ("a", None, "a", "b"))
+    assert first == second
+    assert len({first, alone, another}) == 3
+
+
+def test_a_shared_process_is_left_when_its_wall_would_be_another(tmp_path):
+    town = step(tmp_path, Heard())
+    first, second = (
+        sealed.perform("walled", town, {"line": "x"}, [tmp_path / "town/confidential" / name], "a")
+        for name in (".", "..")
+    )
+    assert first.table["process"].item() != second.table["process"].item()
+
+
+def test_a_shared_process_that_failed_is_not_asked_again(tmp_path):
+    for name in ("refusing", "dying"):
+        with pytest.raises((BadInput, RuntimeError)):
+            perform(name, tmp_path, shared="a")
+        assert perform("talking", tmp_path, shared="a", line="the next one lives").facts["line"] == "the next one lives"
 
 
 def test_a_step_can_talk_to_nobody_but_the_run_that_started_it(tmp_path):
@@ -90,7 +116,7 @@ def test_what_comes_back_runs_nothing(tmp_path, place):
 def worked(folder: Path) -> list[dict]:
     """What the process would tell, if this one were it."""
     here, there = Pipe()
-    send(here, "confine", hidden=[str(folder)], writable=[])
+    send(here, "confine", hidden=[str(folder)], writable=[], shared=False)
     here.send_bytes(pickle.dumps(("walled", Step(Settings(), step(folder, Heard()).read), {"line": "hello"})))
     sealed.work(there)
     there.close()

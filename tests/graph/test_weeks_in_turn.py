@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from datetime import date
 from pathlib import Path
 
 import dagster as dg
@@ -11,8 +12,13 @@ from runs import failures, materialise, only, opened
 from weeks import NEXT, WEEKS, folder_of, published, rebuild, revised, spoilt_draw, state_file, stated, town_of
 
 from density_assets import definitions
+from density_assets.graph import past
+from density_assets.graph.following import OPEN
 from density_assets.graph.past import state_from
+from density_assets.graph.step import Reader, Step
+from density_assets.privacy.zones import Zone
 from density_assets.publication.verification import outcome
+from resources.tables.released import ReleasedTables
 
 ESTIMATED = ("usual_week", "smoothed_series", "density", "published_counts", "privacy_statement")
 
@@ -74,6 +80,19 @@ def test_the_state_is_made_of_all_draws_up_to_its_week(three_weeks):
 
 
 # --- making a week again ----------------------------------------------------------------------------------------------
+
+
+def test_a_published_state_spares_folding_the_weeks_it_is_made_of(three_weeks, monkeypatch):
+    """Else every week would cost as much as all weeks before it."""
+    town, home = three_weeks
+    city, week, folded = opened(town.settings, home), date.fromisoformat(WEEKS[2]), []
+    monkeypatch.setattr(past, "learned", lambda state, measured, xy: folded.append(measured) or state)
+    shelves = {name: OPEN[name] for name in past.PAST}
+    tables = ReleasedTables(city.store.folder)
+    read = Reader("usual_week", Zone.RELEASE, {"towers": OPEN["towers"]}, tables, week, city.release(week), shelves)
+    estimated = city.estimated(week)
+    past.state_after(Step(city.settings, read), (*estimated.used, estimated.own), city.ledger.accounts())
+    assert (len(estimated.used), len(folded)) == (2, 1)
 
 
 def test_a_published_week_is_made_again_byte_by_byte(three_weeks, home):

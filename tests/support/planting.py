@@ -10,7 +10,7 @@ def planted(monkeypatch, name: str, old: str, new: str) -> None:
     whole = models.model(name)
     assert old in whole.sql
     bugged = replace(whole, sql=whole.sql.replace(old, new))
-    for module in ("engine", "ingest"):
+    for module in ("duckdb_engine", "ingest"):
         monkeypatch.setattr(
             f"resources.sql.{module}.model", lambda wanted: bugged if wanted == name else models.model(wanted)
         )

@@ -33,8 +33,8 @@ OURS = {
         "moment": "made of a quoted name",
         "wall_clock": "made of a quoted name",
         "_unquoted(columns.index(name))": "made of a number",
-        "_user_expression(user, types[user], files[0])": "made of a quoted name",
-        "_tower_expression(tower, types[tower], files[0])": "made of a quoted name",
+        "_user_expression(user, types[user], file)": "made of a quoted name",
+        "_tower_expression(tower, types[tower], file)": "made of a quoted name",
     },
     "density_assets/research/traces/files.py": {
         **dict.fromkeys(("recipe.rows", "recipe.columns"), "a number, validated"),

@@ -25,7 +25,7 @@ from scipy.stats import chi2, gamma, norm
 
 from density_assets.privacy import noise
 from density_assets.privacy.events import Gaussian, Laplace, LaplaceVector, Selection
-from density_assets.privacy.noise import ROUNDING_IS_FINE, MoreThanCharged, OpenDpNoise, SimulatedNoise
+from density_assets.privacy.noise import BATCH, ROUNDING_IS_FINE, MoreThanCharged, OpenDpNoise, SimulatedNoise
 
 SOURCES = {"opendp": OpenDpNoise, "simulated": lambda: SimulatedNoise(1)}
 GAUSSIAN, LAPLACE, VECTOR = Gaussian("q", 50.0, 5.0), Laplace("q", 30.0, 3.0), LaplaceVector("q", 30.0, 3.0)
@@ -113,6 +113,13 @@ def test_noise_is_added_to_the_values_in_their_shape_and_type(source):
     np.testing.assert_allclose(noisy, counts, atol=10)
     np.testing.assert_allclose(source.gaussian(counts.astype(float), Gaussian("q", 1.0, 1.0)), counts, atol=10)
     np.testing.assert_allclose(source.laplace(counts.astype(float), Laplace("q", 1.0, 1.0)), counts, atol=40)
+
+
+def test_values_drawn_in_batches_stay_in_their_places(source):
+    counts = np.arange(2 * BATCH + 1) * 1_000
+    noise = source.discrete_gaussian(counts, Gaussian("q", 50.0, 1.0)) - counts
+    assert fits_discrete(noise, Gaussian("q", 50.0, 1.0))
+    assert source.discrete_gaussian(counts[:0], Gaussian("q", 50.0, 1.0)).shape == (0,)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
