@@ -66,9 +66,10 @@ def truncated_visits(
     places = Places(towers)
 
     def truncated(rows: pa.Table) -> pa.Table:
+        new_user = _first_rows(rows)
         key, hour = (rows[name].to_numpy().astype(np.int64, copy=False) for name in ("user_key", "hour"))
         place = places.site[places.positions(rows["tower_id"])] * HOURS + hour
-        chosen = kept(_changes(rows["user_id"]), key, hour, place, parameters)
+        chosen = kept(new_user, key, hour, place, parameters)
         return rows.take(pa.array(chosen)).cast(_as_the_database_says(rows.schema))
 
     return in_turn(truncated, _whole_users(visits, VISIT), threads)
@@ -109,14 +110,15 @@ def tower_series(
     places, cells = Places(towers), len(towers) * HOURS
 
     def seen(rows: pa.Table) -> tuple[Ints, Ints]:
+        many = np.diff(np.flatnonzero(_first_rows(rows)), append=len(rows))  # visits of each user
         cell = places.cells(rows)
-        many = np.diff(np.flatnonzero(_changes(rows["user_id"])), append=len(rows))  # visits of each user
         weight = np.minimum(UNIT, np.floor(np.sqrt(parameters["weight_l"] * UNIT**2 // many)))
         # Doubles hold these sums exactly: 2^37 rows of 2^16 each would be too many.
         weighted = np.bincount(cell, np.repeat(weight, many), cells)
         return np.bincount(cell, minlength=cells), weighted.astype(np.int64)
 
     def left(rows: pa.Table) -> Ints:
+        _refuse_other_hours(rows["hour"].to_numpy())
         return np.bincount(places.cells(rows), minlength=cells)
 
     counts = {name: np.zeros(cells, dtype=np.int64) for name in ("original", "truncated", "weighted")}
@@ -167,12 +169,29 @@ class Places:
         return np.asarray(found, dtype=np.int64)
 
 
-def _changes(users: pa.ChunkedArray) -> Bools:
-    """Whether a row is the first of its user."""
-    first = np.ones(len(users), dtype=bool)
-    if len(users):
-        first[1:] = pc.not_equal(users[1:].combine_chunks(), users[:-1].combine_chunks()).to_numpy(zero_copy_only=False)
+def _first_rows(rows: pa.Table) -> Bools:
+    """Whether a row is the first of its user; refuses rows that are not in the order in which visits are stored.
+
+    Were a user's rows scattered, each run of them would be truncated as if it were a user: no bound would hold.
+    """
+    users, key, hour = (rows[name].combine_chunks() for name in ("user_id", "user_key", "hour"))
+    if users.null_count or key.null_count or hour.null_count:
+        raise OutOfOrder("visits must have a user and an hour")
+    key, hour, first = key.to_numpy(), hour.to_numpy(), np.ones(len(rows), dtype=bool)
+    _refuse_other_hours(hour)
+    if len(rows):
+        first[1:] = pc.not_equal(users[1:], users[:-1]).to_numpy(zero_copy_only=False)
+    new, other_key = first[1:], key[1:] != key[:-1]
+    alike = np.flatnonzero(new & ~other_key)  # users of one key come one after the other
+    sorted_alike = len(alike) == 0 or pc.all(pc.less(users.take(alike), users.take(alike + 1))).as_py()
+    if not sorted_alike or (~new & (other_key | (hour[1:] < hour[:-1]))).any():
+        raise OutOfOrder("visits must be sorted by user_key, user_id and hour")
     return first
+
+
+def _refuse_other_hours(hour: Ints) -> None:
+    if len(hour) and not 0 <= hour.min() <= hour.max() < HOURS:
+        raise OutOfOrder("visits must lie in hours of the week")
 
 
 def _one_of_each(first: Ints, rows: int, drawn: Callable[[Ints], Ints]) -> Ints:
@@ -184,7 +203,10 @@ def _one_of_each(first: Ints, rows: int, drawn: Callable[[Ints], Ints]) -> Ints:
         at = _runs(first[several], long[several])
         number, starts = drawn(at), np.cumsum(long[several]) - long[several]
         smallest = np.repeat(np.minimum.reduceat(number, starts), long[several])
-        chosen[several] = at[number == smallest]  # one of each: there are no ties within a user
+        best = at[number == smallest]  # one of each: there are no ties within a user
+        if len(best) != len(several):
+            raise OutOfOrder("visits must be at most one per user, hour and tower")
+        chosen[several] = best
     return chosen
 
 

@@ -11,6 +11,7 @@ from density_assets.settings import EngineSettings
 from resources.sql import ordered
 from resources.sql.duckdb_engine import DuckdbEngine
 from resources.sql.models import model
+from resources.sql.ordered import OutOfOrder
 from resources.tables import week_writer
 from resources.tables.store import Store
 
@@ -107,10 +108,33 @@ def test_towers_that_are_not_listed_are_left_to_the_sql(tmp_path, monkeypatch, t
     assert fallen_back == made(store)
 
 
-def test_visits_out_of_order_are_left_to_the_sql(tmp_path, monkeypatch):
+DISORDER: dict[str, Rows] = {
+    "keys": crowd(50, NUMBERS, 9)[::-1],
+    "users of one key between each other": [(user, hour, 1, 7) for hour in range(9) for user in (1, 2)],
+    "users of one key descending": [(user, hour, 1, 7) for user in (2, 1) for hour in range(9)],
+    "hours of a user": [(1, hour, tower, 7) for tower in (1, 2) for hour in range(9)],
+    "hours beyond the week": [(1, hour, 1, 7) for hour in range(160, 170)],
+    "hours before the week": [(1, hour, 1, 7) for hour in range(-2, 3)],
+}
+
+
+@pytest.mark.parametrize("rows", DISORDER.values(), ids=DISORDER)
+def test_visits_out_of_order_are_left_to_the_sql(tmp_path, monkeypatch, rows):
+    """Else the runs of a scattered user would each keep their cap."""
     store = Store(tmp_path, "town")
-    rows = crowd(50, NUMBERS, 9)
-    stored(store, NUMBERS, rows[::-1], in_order=False)
+    stored(store, NUMBERS, rows, in_order=False)
+    with pytest.raises(OutOfOrder):
+        list(ordered.truncated_visits(store.week_file("visits", WEEK), store.read_public("towers"), PARAMETERS, 1))
+    fallen_back = made(store)
+    monkeypatch.setattr(ordered, "STANDS_FOR", {})
+    assert fallen_back == made(store)
+
+
+def test_a_visit_that_is_there_twice_is_left_to_the_sql(tmp_path, monkeypatch):
+    store = Store(tmp_path, "town")
+    stored(store, NUMBERS, [])
+    twice = pl.DataFrame({"user_id": [1, 1], "hour": [3, 3], "tower_id": [2, 2], "user_key": [7, 7]})
+    store.write_week("visits", WEEK, twice)
     fallen_back = made(store)
     monkeypatch.setattr(ordered, "STANDS_FOR", {})
     assert fallen_back == made(store)
