@@ -23,7 +23,7 @@ placed as (
 )
 select
   record_user as user_id,                                               -- the subscriber identifier of the record
-  cast(md5_number(cast(record_user as varchar)) % 2147483579 as bigint) as user_key, -- a number made of user_id alone
+  user_key(cast(record_user as varchar)) as user_key,                   -- a number made of user_id alone
   hour,                                                                 -- hour of the week on the city's clocks
   antennas.tower_id as tower_id,                                        -- the site the antenna belongs to
   case

@@ -30,6 +30,7 @@ from density_assets.settings import CitySettings
 from resources.faults import fault
 from resources.sql.engine import KEYS, Report, clock_parameters
 from resources.sql.models import model
+from resources.sql.user_key import IN_DUCKDB
 from resources.tables.files import private_files
 from resources.tables.store import Store
 
@@ -121,6 +122,7 @@ def events(
     records = open_records(connection, list(files), rejected, **columns) if files else no_records(connection)
     records.create_view("records")
     connection.register("antennas", antennas.to_arrow())
+    connection.execute(IN_DUCKDB)
     return connection.sql(model("events").sql, params=clock_parameters(clock))
 
 

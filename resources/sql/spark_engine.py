@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pyarrow as pa
+import sqlglot
 
 from density_assets.calendar import HOURS, WeekClock
 from density_assets.records.found_files import RecordFile
@@ -18,14 +19,15 @@ from density_assets.records.usable import USABLE, mostly_unusable
 from density_assets.settings import CitySettings, EngineSettings
 from resources.sql.engine import PER_USER, Report, clock_parameters, used
 from resources.sql.models import Model, model
-from resources.sql.spark_dialect import spark_sql
 from resources.sql.spark_records import hadoop_path, no_records, open_records
 from resources.sql.spark_session import clearly, spark_session
+from resources.sql.user_key import IN_SPARK
 from resources.tables.store import Store
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+SEVERAL_LOOKS = ("truncated_visits",)  # models that group a user's rows more than once: they travel once for all looks
 COLUMNS = ("city.visit_user", "city.visit_time", "city.visit_tower")  # settings that name columns of records
 
 
@@ -45,6 +47,7 @@ class SparkEngine:
             records = open_records(session, [str(file) for file in files], wanted) if files else no_records(session)
             records.createOrReplaceTempView("records")
             _offer(session, "antennas", self._store.read_public("antennas").to_arrow())
+            session.sql(IN_SPARK)
             events = session.sql(spark_sql(model("events")), clock_parameters(clock))
             events.createOrReplaceTempView("events")
             self._store_rows(session, "visits", clock.week, session.sql(spark_sql(model("visits"))))
@@ -89,7 +92,9 @@ class SparkEngine:
         for table in query.reads:
             if table in PER_USER:
                 files = self._store.current_week(table, week).files
-                session.read.parquet(*map(hadoop_path, files)).createOrReplaceTempView(table)
+                rows = session.read.parquet(*map(hadoop_path, files))
+                rows = rows.repartition("user_id") if query.name in SEVERAL_LOOKS else rows
+                rows.createOrReplaceTempView(table)
             elif table == "hours":
                 _offer(session, table, pa.table({"hour": pa.array(range(HOURS), pa.int64())}))
             else:
@@ -108,6 +113,13 @@ class SparkEngine:
             row = f.xxhash64(*columns).cast("decimal(38, 0)")
             sums = written.agg(f.count("*"), f.sum(row), f.sum(f.abs(row))).collect()[0]
             attempt.content = f"{name} {week} {list(sums)}"
+
+
+def spark_sql(query: Model) -> str:
+    """A model as Spark reads it. Its rows are in no order: files of a folder have none, and to sort costs a shuffle."""
+    tree = sqlglot.parse_one(query.sql, dialect="duckdb")
+    tree.set("order", None)
+    return tree.sql(dialect="spark", comments=False)
 
 
 def _offer(session: "SparkSession", name: str, table: pa.Table) -> None:

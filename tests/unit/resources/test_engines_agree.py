@@ -1,10 +1,12 @@
 """Equal records, equal tables: whatever runs the SQL, and wherever its weeks are kept."""
 
+import hashlib
 import shutil
 from datetime import UTC, date, datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+import duckdb
 import numpy as np
 import polars as pl
 import pyarrow as pa
@@ -17,9 +19,8 @@ from density_assets.settings import CitySettings, EngineSettings
 from resources.sql import spark_session
 from resources.sql.duckdb_engine import DuckdbEngine
 from resources.sql.engine import KEYS, Engine
-from resources.sql.models import model, parse
-from resources.sql.spark_dialect import spark_sql
 from resources.sql.spark_engine import SparkEngine
+from resources.sql.user_key import IN_DUCKDB, IN_SPARK
 from resources.tables.store import Store
 
 WEEK, AUTUMN, SPRING = date(2007, 9, 10), date(2007, 10, 22), date(2008, 3, 24)
@@ -272,8 +273,14 @@ def test_without_java_or_pyspark_it_is_said_what_to_install(tmp_path, monkeypatc
         spark_session.spark_session(SETTINGS, tmp_path, lambda _: None)
 
 
-def test_only_the_remainder_that_both_engines_know_is_translated():
-    other = parse("other", "select md5_number(cast(user_id as varchar)) % 97 as part from visits")
-    with pytest.raises(ValueError, match="md5_number must be taken modulo 2147483579, got 97"):
-        spark_sql(other)
-    assert "md5_number" not in spark_sql(model("events")).lower()
+def test_keys_of_users_are_remainders_of_their_md5(tmp_path):
+    identifiers = [*(user for user in ODD_USERS if user), *map(str, range(2_000))]
+    wanted = [int.from_bytes(hashlib.md5(text.encode()).digest(), "little") % KEYS for text in identifiers]
+    with duckdb.connect() as connection:
+        connection.execute(IN_DUCKDB)
+        connection.register("them", pa.table({"identifier": identifiers}))
+        assert [key for (key,) in connection.sql("select user_key(identifier) from them").fetchall()] == wanted
+    session = spark_session.spark_session(SETTINGS, tmp_path, lambda _: None)
+    session.sql(IN_SPARK)
+    session.createDataFrame(pa.table({"identifier": identifiers})).createOrReplaceTempView("them")
+    assert [key for (key,) in session.sql("select user_key(identifier) from them").collect()] == wanted
