@@ -32,6 +32,7 @@ from density_assets.publication.software import software
 from density_assets.publication.verification import read_statement
 from density_assets.schemes import learning_scheme, scheme_of
 from density_assets.schemes.scheme import Plan, Scheme
+from density_assets.setting_types import is_url
 from density_assets.settings import Settings, load_settings
 from resources.anchors import Place, TimeStamps, anchor, heads, places, signed_head
 from resources.ledger.ledger import Ledger, Order, may_charge, today
@@ -100,14 +101,14 @@ class City:
     @cached_property
     def store(self) -> Store:
         """Its tables."""
-        return Store(self.home, self.name, stamp_values(self.settings), self.weeks_elsewhere)
+        return Store(self.home, self.name, stamp_values(self.settings), self.weeks_root)
 
     @property
-    def weeks_elsewhere(self) -> str | None:
+    def weeks_root(self) -> str | None:
         """Where confidential weeks lie if they are not files of the home; Spark writes many files a week."""
         given = self.settings.storage.weeks
         if given is not None:
-            return given if "://" in given else str(self.settings.path(given).absolute())
+            return given if is_url(given) else str(self.settings.path(given).absolute())
         return str(self.home.absolute() / self.name / "confidential" / "weeks") if self._spark else None
 
     @property

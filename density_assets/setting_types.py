@@ -21,6 +21,7 @@ MIN_DELTA = 1e-15  # accounting is done in floating point, where 1 - delta is 1 
 MIN_EPSILON, MAX_EPSILON = 1e-3, 100.0
 UNITS = {"MB": 10**6, "GB": 10**9, "MiB": 2**20, "GiB": 2**30}
 LEAST_BYTES, MOST_BYTES = 10**6, 2**50
+OTHER_NAMES = {"file": "a path", "local": "a path", "s3a": "s3://", "s3n": "s3://"}  # of places that have a plain one
 LONGEST_PATH, LONGEST_NAME = 4_000, 255  # bytes, as file systems have it
 
 
@@ -54,13 +55,20 @@ def _address(webhook: str) -> str:
     return webhook
 
 
+def is_url(place: str) -> bool:
+    """Whether a place is a store's, and not a path of this machine."""
+    return "://" in place
+
+
 def _place(place: str) -> str:
     """A path, or the URL of a store; a password in it would end up in messages and logs."""
-    if "://" not in place:
+    if not is_url(place):
         return str(_plain(place))
     parts = urlsplit(place)
     if parts.username or parts.password or parts.query or parts.fragment:
         raise ValueError("must be a path or a plain URL such as s3://bucket/folder: keys belong into the environment")
+    if parts.scheme in OTHER_NAMES or "//" in parts.path or ".." in parts.path.split("/"):
+        raise ValueError(f"must have one name only: write {OTHER_NAMES.get(parts.scheme, 'it without // and ..')}")
     return place
 
 

@@ -32,11 +32,11 @@ from density_assets.setting_types import (
     Name,
     Place,
     PlainPath,
-    PlainPattern,
     Seed,
     Share,
     Threads,
     Week,
+    is_url,
     memory_bytes,
 )
 from density_assets.toml_files import explained, nested, read_toml, shown
@@ -73,7 +73,7 @@ class CitySettings(_Table):
     tower_x: Name = "lon"
     tower_y: Name = "lat"
     tower_crs: Name = "EPSG:4326"
-    visits: PlainPattern | None = None
+    visits: Place | None = None
     visit_user: Name = "user_id"
     visit_time: Name = "time"
     visit_tower: Name = "tower_id"
@@ -277,6 +277,12 @@ class Settings(_Table):
     web: WebSettings = WebSettings()
     revisions: dict[Week, Cap] = {}
     folder: Path = Field(default=Path("."), exclude=True)
+
+    @model_validator(mode="after")
+    def _records_are_in_reach(self) -> Self:
+        if self.city.visits and is_url(self.city.visits) and self.engine.name != "spark":
+            raise ValueError('city.visits is a URL, which Spark reads and DuckDB does not: set engine.name = "spark"')
+        return self
 
     @field_validator("revisions")
     @classmethod

@@ -41,6 +41,7 @@ from density_assets.publication.files import MEASUREMENTS, Naming, draw_file
 from density_assets.publication.keeping import PublishedStays
 from density_assets.publication.verification import stated_measurements
 from density_assets.settings import CITY_NAME
+from resources.ledger.book import LedgerError
 from resources.ledger.heads import note_head, noted_heads
 from resources.ledger.ledger import Ledger, Order
 from resources.ledger.opening import Found, Stored
@@ -115,6 +116,8 @@ class Measurements:
         name = f"release-{request.week}-{request.revision}"
         with self._store.locked(name), self._ledger.book.alone(f"{request.population} {request.city} {name}"):
             self._fetch()
+            if self._file(key).exists():
+                self._aside(key).unlink(missing_ok=True)  # of a run that was overtaken: a draw nobody may have
             if self._file(key).exists() or self._finished_aside(key):
                 self._compare_inputs(request, door, fingerprint())
                 return self._load(key)
@@ -133,7 +136,11 @@ class Measurements:
             self._note_head()  # before the noise: whoever cuts the ledger back to an unused charge is found
             values = draw(self._noise)
             content = self._set_aside(key, Measurement(values, tuple(map(to_record, request.doors[door])), charge))
-            self._ledger.finish_draw(charge, key, draw_digest(key, values), content)
+            try:
+                self._ledger.finish_draw(charge, key, draw_digest(key, values), content)
+            except LedgerError:  # it is not noted, so it is no draw
+                self._aside(key).unlink(missing_ok=True)
+                raise
             self._put_in_place(key)
             self._note_head()  # after the draw is stored: whatever fails now, it is not lost
             return self._load(key)

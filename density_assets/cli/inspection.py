@@ -18,11 +18,13 @@ from density_assets.geography.source import city_cells, city_towers
 from density_assets.geography.tables import antennas_table
 from density_assets.geography.voronoi import tower_cells
 from density_assets.records.confinement import named_files, refuse_kept
-from density_assets.records.found_files import elsewhere, is_complete, record_files
+from density_assets.records.found_files import is_complete, record_files
 from density_assets.records.usable import mostly_unusable
 from density_assets.schemes.expected import expected_worth
+from density_assets.setting_types import is_url
 from density_assets.settings import Settings
 from resources.sql.ingest import events, unquoted
+from resources.tables.roots import roots_under
 
 # Hours a century away are slips of the pen, and may have no name in our calendar.
 SPANS = """coalesce(rejection, 'usable') as reason, count(*),
@@ -34,7 +36,7 @@ def inspect(settings: Settings, week: date, home: Path) -> tuple[str, str]:
 
     Raises what a run would raise.
     """
-    refuse_kept(named_files(settings), home)
+    refuse_kept(named_files(settings), home, roots_under(home))
     cells = city_cells(settings)
     towers = city_towers(settings, cells)
     records: Counter[str] = Counter()
@@ -72,8 +74,8 @@ def _visits(
         yield "visits", f"simulated, {city.simulated_users:,} users"
         return
     found = record_files(city.visits, week, settings.folder)
-    refuse_kept(found, home)
-    if elsewhere(city.visits):
+    refuse_kept(found, home, roots_under(home))
+    if is_url(city.visits):
         yield "files", f"{len(found):,} at {city.visits}, read by Spark only: their records are not looked at here"
         return
     files = [file for file in found if isinstance(file, Path)]

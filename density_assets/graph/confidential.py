@@ -23,6 +23,7 @@ from density_assets.records.found_files import is_complete, record_files
 from resources.sql.ingest import write_simulated
 from resources.sql.models import model
 from resources.sql.parameters import model_parameters
+from resources.tables.roots import roots_under
 
 HOUR = column("hour of the week, 0 is Monday 00:00", "tower_series.hour")
 
@@ -56,7 +57,7 @@ def visits(step: RecordStep, antennas: pl.DataFrame, towers: pl.DataFrame, cells
         write_simulated(city.store, clock.week, chunks, sites, users, _progress(step))
         return Made(None)
     files = record_files(pattern, clock.week, settings.folder)
-    refuse_kept(files, city.home, city.weeks_elsewhere)
+    refuse_kept(files, city.home, roots_under(city.home))
     if not is_complete(pattern, clock.week, settings.folder):
         step.warn("no _SUCCESS beside the visit files: make sure that the week is complete")
     rejected = city.engine.ingest(clock, files, settings.city, _progress(step))

@@ -11,7 +11,7 @@ from density_assets.city import City
 from density_assets.errors import BadInput
 from density_assets.graph.zones import FINAL, GROUPS, STUDY_GROUPS, WRITER
 from density_assets.privacy.zones import Zone
-from density_assets.records.found_files import elsewhere
+from density_assets.setting_types import is_url
 from resources.tables.retention import purge
 
 WEEKLY, REBUILD, FINAL_ESTIMATE, EVALUATE, AUDIT, PURGE, PURGE_BY_FORCE = (
@@ -113,7 +113,7 @@ def purge_job(secret: Iterable[str], *, force: bool = False) -> dg.JobDefinition
         context.log.info(f"the confidential zone of the week of {week} is erased; what is released stays")
         if settings.city.visits:
             own = settings.city.visits.replace("{week}", str(week))
-            context.log.info(f"your own files are yours to erase: {own if elsewhere(own) else settings.path(own)}")
+            context.log.info(f"your own files are yours to erase: {own if is_url(own) else settings.path(own)}")
 
     name, which = (PURGE_BY_FORCE, "any week") if force else (PURGE, "a week that is released")
 

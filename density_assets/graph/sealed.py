@@ -25,14 +25,17 @@ from density_assets.city import KEYS, City
 from density_assets.graph.messages import RemoteError, error_of, receive, receive_made, send, send_made
 from density_assets.graph.step import Made, Step
 from density_assets.graph.zygote import Zygote
-from density_assets.records.found_files import elsewhere
+from density_assets.setting_types import is_url
 from resources.faults import in_clear_words
 from resources.landlock import confine
 from resources.signing import AGENT
+from resources.tables.roots import folders_under
 
 WILDCARDS = "*?[{"
 DEVICES = Path("/dev")
-CREDENTIALS = tuple(Path.home() / name for name in (".aws", ".azure", ".config/gcloud", ".config/fsspec"))
+CREDENTIALS = (".aws", ".azure", ".config/gcloud", ".config/fsspec", ".pgpass", ".pg_service.conf")
+CREDENTIAL_VARIABLES = ("PGPASSFILE", "PGSERVICEFILE", "GOOGLE_APPLICATION_CREDENTIALS", "DENSITY_SETTINGS")
+NAMES_A_FILE = ("_CREDENTIALS_FILE", "_TOKEN_FILE", "_CONFIG_FILE")
 
 _zygotes: list[Zygote] = []  # at most one, of this process
 _kept: list["_Walled"] = []  # at most one, of this process or of the one it was forked from
@@ -138,12 +141,17 @@ def _obey(orders: Connection, order: bytes, *, walled_off: bool) -> None:
 
 def hidden_from_releases(city: City) -> list[Path]:
     """Every confidential folder under the home, all keys, and the operator's records, with what links lead to."""
-    kept = [Path(city.weeks_elsewhere)] if city.weeks_elsewhere and not elsewhere(city.weeks_elsewhere) else []
-    places = (*sorted(city.home.glob("*/confidential")), city.home / KEYS, *kept, *CREDENTIALS)
-    folders = [folder for folder in places if folder.is_dir()]
-    hidden = [*folders, *_key_elsewhere(city), *_records(city)]
+    kept = (*sorted(city.home.glob("*/confidential")), *folders_under(city.home), city.home / KEYS)
+    secrets = [path for path in (*kept, *_credentials()) if path.exists()]
+    hidden = [*secrets, *_key_elsewhere(city), *_records(city)]
     links = [path for folder in hidden for path in (folder, *folder.rglob("*")) if path.is_symlink()]
     return [*hidden, *(link.resolve() for link in links)]
+
+
+def _credentials() -> list[Path]:
+    """What opens stores and databases: where libraries look for it, where variables say it is, and our settings."""
+    named = [value for name, value in os.environ.items() if name in CREDENTIAL_VARIABLES or name.endswith(NAMES_A_FILE)]
+    return [*(Path.home() / name for name in CREDENTIALS), *(Path(value).absolute() for value in named if value)]
 
 
 def _key_elsewhere(city: City) -> list[Path]:
@@ -158,7 +166,7 @@ def _key_elsewhere(city: City) -> list[Path]:
 def _records(city: City) -> list[Path]:
     """The folder of the operator's records, or where it holds what a step needs, the files themselves."""
     pattern = city.settings.city.visits
-    if pattern is None or elsewhere(pattern):  # of what is elsewhere the process has no keys
+    if pattern is None or is_url(pattern):  # of what is elsewhere the process has no keys
         return []
     whole = city.settings.path(pattern).absolute()
     fixed = Path(*_until_wildcard(whole.parts)).resolve()

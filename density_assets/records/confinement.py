@@ -9,31 +9,36 @@ from pathlib import Path
 
 from density_assets.errors import BadInput
 from density_assets.records.found_files import RecordFile
+from density_assets.setting_types import is_url
 from density_assets.settings import Settings
 
 KEPT = ("confidential", "release", "locks", "dagster")  # folders of a city under the home
 
 
-def refuse_kept(files: Iterable[RecordFile], home: Path, weeks: str | None = None) -> None:
-    """Raise if a file, once links are followed, lies in a city's folder or is the ledger.
+def refuse_kept(files: Iterable[RecordFile], home: Path, roots: Iterable[str] = ()) -> None:
+    """Raise if a file, once links are followed, lies in a city's folder, is the ledger, or is a confidential week.
 
-    weeks: where confidential weeks are kept, if that is not the home.
+    roots: where confidential weeks of any city of the home are kept besides it.
     """
-    root = home.resolve()
+    here = [Path(root).resolve() for root in roots if not is_url(root)]
     for file in files:
-        if weeks and str(file.resolve() if isinstance(file, Path) else file).startswith(f"{weeks.rstrip('/')}/"):
+        real = file.resolve() if isinstance(file, Path) else file
+        kept = _kept(real, home.resolve(), here) if isinstance(real, Path) else _kept_there(real, roots)
+        if kept:
             raise BadInput(
-                f"files of yours must not be what this software keeps at {weeks}: point the settings at your own"
-            )
-        if isinstance(file, str):
-            continue
-        real = file.resolve()
-        parts = real.relative_to(root).parts if real.is_relative_to(root) else ()
-        if set(parts[1:2]) & set(KEPT) or any(part.startswith(("ledger.sqlite", "ledger.lock")) for part in parts[:1]):
-            raise BadInput(
-                f"files of yours must not be what this software keeps, {file.name} is {real}: "
+                f"files of yours must not be what this software keeps, {str(file).rsplit('/', 1)[-1]} is {real}: "
                 "point the settings at your own files"
             )
+
+
+def _kept(file: Path, home: Path, roots: Iterable[Path]) -> bool:
+    parts = file.relative_to(home).parts if file.is_relative_to(home) else ()
+    ledger = any(part.startswith(("ledger.sqlite", "ledger.lock")) for part in parts[:1])
+    return bool(set(parts[1:2]) & set(KEPT)) or ledger or any(file.is_relative_to(root) for root in roots)
+
+
+def _kept_there(file: str, roots: Iterable[str]) -> bool:
+    return any(file.startswith(f"{root.rstrip('/')}/") for root in roots)
 
 
 def named_files(settings: Settings) -> list[Path]:

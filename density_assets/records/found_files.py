@@ -8,31 +8,27 @@ from fsspec import AbstractFileSystem
 from fsspec.core import url_to_fs
 
 from density_assets.errors import BadInput
+from density_assets.setting_types import is_url
 
 RecordFile = Path | str  # of this machine, or the URL of one elsewhere
 SUCCESS = "_SUCCESS"
 
 
-def elsewhere(pattern: str) -> bool:
-    """Whether a pattern names files of a store elsewhere."""
-    return "://" in pattern
-
-
 def record_files(pattern: str, week: date, folder: Path) -> list[RecordFile]:
     """The files of a week, in order; none only if `_SUCCESS` says that the empty week is complete."""
     named = pattern.replace("{week}", str(week))
-    files = _there(named) if elsewhere(pattern) else _here(_glob(pattern, week, folder))
+    files = _there(named) if is_url(pattern) else _here(_glob(pattern, week, folder))
     if not files and not is_complete(pattern, week, folder):
         raise BadInput(
             f"the week of {week} must have visit files (or _SUCCESS beside none, for an empty week); "
-            f"found none at {named if elsewhere(pattern) else _glob(pattern, week, folder)}: check city.visits"
+            f"found none at {named if is_url(pattern) else _glob(pattern, week, folder)}: check city.visits"
         )
     return files
 
 
 def is_complete(pattern: str, week: date, folder: Path) -> bool:
     """Whether `_SUCCESS` lies beside the files of a week."""
-    if elsewhere(pattern):
+    if is_url(pattern):
         system, inside = _store(pattern.replace("{week}", str(week)).rsplit("/", 1)[0])
         folders = system.glob(inside)
         return bool(folders) and all(system.exists(f"{name}/{SUCCESS}") for name in folders)

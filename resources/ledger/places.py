@@ -30,6 +30,8 @@ def book_at(address: str) -> Book:
             f"a ledger is kept in a file or at an address that begins with {SCHEME}, got another kind of address (not "
             "repeated, since it may hold a password)"
         )
+    if "password=" in address:
+        raise BadInput("a ledger is kept in a file or at an address, got a list of connection words (not repeated)")
     return SqliteBook(Path(address).absolute())
 
 

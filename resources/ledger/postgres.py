@@ -29,8 +29,11 @@ COLUMNS = ("row", "version", "kind", "at", "body", "previous", "hash")
 _RIGHTS = """
 select current_setting('fsync') = 'on' as durable,
     has_table_privilege('density.entries', 'select') and has_table_privilege('density.entries', 'insert') as adds,
-    has_table_privilege('density.entries', 'update') or has_table_privilege('density.entries', 'delete')
-        or has_table_privilege('density.entries', 'truncate') as changes
+    exists (
+        select from pg_class where relnamespace = 'density'::regnamespace and relkind = 'r' and (
+            has_any_column_privilege(oid, 'update') or has_table_privilege(oid, 'delete')
+            or has_table_privilege(oid, 'truncate') or pg_has_role(relowner, 'member'))
+    ) as changes
 """
 
 
@@ -140,7 +143,9 @@ class PostgresBook:
         if not rights["adds"]:
             raise LedgerError(self._wrong_role("it may not"))
         if rights["changes"]:
-            raise LedgerError(self._wrong_role("it may change and remove them too: it is their owner or a superuser"))
+            raise LedgerError(
+                self._wrong_role("it may change and remove them too: it is their owner, a member of it or a superuser")
+            )
 
     def _wrong_role(self, got: str) -> str:
         return (
@@ -191,6 +196,12 @@ class _PostgresWriter:
             "insert into density.draws (charge, entry, content) values (%s, %s, %s) on conflict do nothing",
             (charge, entry, content),
         )
+        (kept,) = self._connection.execute("select content from density.draws where charge = %s", (charge,)).fetchall()
+        if bytes(kept["content"]) != content:
+            raise LedgerError(
+                f"a draw must be kept as it was made, but another one for its charge was put into {self._name}. "
+                "Nothing was noted. Find out who writes there besides this software"
+            )
 
     def replace(self, records: Records) -> None:
         """Add what is missing of other rows that begin like those which are there; nothing is ever removed."""

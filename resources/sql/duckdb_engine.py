@@ -5,12 +5,12 @@ another: exactly the same result, a fraction of the memory. Visit files are sort
 of users is a range of keys, and Parquet statistics let each bucket read its own part of the file only.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import date
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 import numpy as np
@@ -19,14 +19,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from duckdb import ColumnExpression, ConstantExpression
 
-from density_assets.calendar import HOURS, WeekClock
+from density_assets.calendar import WeekClock
 from density_assets.damage import ARROW_DAMAGE
 from density_assets.errors import BadInput
 from density_assets.records.found_files import RecordFile
 from density_assets.settings import CitySettings, EngineSettings
 from resources.faults import fault
 from resources.sql import ordered
-from resources.sql.engine import KEYS, PER_USER, Report, used
+from resources.sql.engine import KEYS, PER_USER, Report, small_tables, used
 from resources.sql.ingest import Bounds, write_records
 from resources.sql.models import Model, model
 from resources.sql.ordered import OutOfOrder
@@ -41,14 +41,17 @@ BYTES_PER_ROW = 264  # and for each row of a bucket: three million rows fit into
 BYTES_PER_STREAMED_ROW = 4_000  # few at once, because they are not the only ones in memory
 
 
+T = TypeVar("T")
+
+
 class DuckdbEngine:
     """DuckDB over the tables of one city."""
 
     def __init__(self, store: Store, settings: EngineSettings) -> None:
         self._store = store
         self._settings = settings
-        self._part_bytes = settings.memory_bytes // PARTS_IN_MEMORY
-        self._rows_at_once = max(1, settings.memory_bytes // BYTES_PER_STREAMED_ROW)
+        at_once = max(1, settings.memory_bytes // BYTES_PER_STREAMED_ROW)
+        self.bounds = Bounds(settings.memory_bytes // PARTS_IN_MEMORY, at_once)
         fitting = (settings.memory_bytes - BYTES_FOR_ITSELF) // BYTES_PER_ROW
         self.rows_per_bucket = max(1_000, min(settings.rows_per_bucket, fitting))
 
@@ -68,38 +71,39 @@ class DuckdbEngine:
     ) -> dict[str, int]:
         """Store the visits of a week of real records; returns how many records were rejected, by reason."""
         with self.connect() as connection:
-            bounds = Bounds(self._part_bytes, self._rows_at_once)
-            return write_records(self._store, connection, bounds, clock, _on_this_machine(files), city, report)
+            return write_records(self._store, connection, self.bounds, clock, _on_this_machine(files), city, report)
 
     def materialise(self, name: str, week: date, parameters: dict[str, Any], report: Report) -> None:
         """Replace a week of the table that a model describes."""
-        for tables in self._ways(model(name), week, parameters, report):
-            with suppress(OutOfOrder), self._store.writing_week(name, week) as writer:
+
+        def store(tables: Iterator[pa.Table]) -> None:
+            with self._store.writing_week(name, week) as writer:
                 for rows in tables:
                     writer.write(rows)
-                break
+
+        self._take(store, model(name), week, parameters, report)
 
     def counted(
         self, name: str, week: date, parameters: dict[str, Any], report: Report, by: tuple[str, ...] = ()
     ) -> pl.DataFrame:
         """What a model would say, without storing it: its sums, or the number of its rows `by` some columns."""
         query = model(name)
-        for tables in self._ways(query, week, parameters, report):
-            with suppress(OutOfOrder):
-                if query.summed:
-                    (table,) = tables
-                    return pl.DataFrame(table)
-                counts = [pl.DataFrame(part.select(by)).group_by(by).len("rows") for part in tables]
-                return pl.concat(counts).group_by(by).agg(pl.col("rows").sum()).sort(by)
-        raise AssertionError("the last way expects no order")
 
-    def _ways(
-        self, query: Model, week: date, parameters: dict[str, Any], report: Report
-    ) -> Iterator[Iterator[pa.Table]]:
-        """What a model says, one table after another: by the order of visits where that is known, then by SQL."""
+        def count(tables: Iterator[pa.Table]) -> pl.DataFrame:
+            if query.summed:
+                (table,) = tables
+                return pl.DataFrame(table)
+            counts = [pl.DataFrame(part.select(by)).group_by(by).len("rows") for part in tables]
+            return pl.concat(counts).group_by(by).agg(pl.col("rows").sum()).sort(by)
+
+        return self._take(count, query, week, parameters, report)
+
+    def _take(self, take: Callable[[Iterator[pa.Table]], T], query: Model, *asked: Any) -> T:
+        """What comes of the tables of a model: by the order of visits where that is known, else by SQL."""
         if ordered.stands_for(query) and self._settings.memory_bytes >= ordered.BYTES:
-            yield self._in_order(query, week, parameters, report)
-        yield self._by_sql(query, week, parameters, report)
+            with suppress(OutOfOrder):
+                return take(self._in_order(query, *asked))
+        return take(self._by_sql(query, *asked))
 
     def _in_order(self, query: Model, week: date, parameters: dict[str, Any], report: Report) -> Iterator[pa.Table]:
         kept = {table: self._store.current_week(table, week) for table in query.reads if table in PER_USER}
@@ -110,12 +114,13 @@ class DuckdbEngine:
         try:
             yield from ordered.tables(query.name, files, towers, parameters, threads)
         except ARROW_DAMAGE as error:
-            raise self._store.damaged("visits", week, f"reading it gave {type(error).__name__}") from None
+            raise self._store.damaged(" or ".join(files), week, f"reading it gave {type(error).__name__}") from None
         report(f"{query.name}: 100%")
 
     def _by_sql(self, query: Model, week: date, parameters: dict[str, Any], report: Report) -> Iterator[pa.Table]:
         with self.connect() as connection:
-            self._offer_small_tables(connection, query, week)
+            for table, content in small_tables(query, self._store).items():
+                connection.register(table, content)
             parts = self._parts(connection, query, week, parameters, report)
             yield from [_added_up(query, parts)] if query.summed else parts
 
@@ -162,13 +167,6 @@ class DuckdbEngine:
                 f"{query.name}.sql must run on every week, it gave {type(error).__name__}: materialise what it reads "
                 "again; if that does not help, this is a fault of the software"
             ) from None
-
-    def _offer_small_tables(self, connection: duckdb.DuckDBPyConnection, query: Model, week: date) -> None:
-        for table in query.reads:
-            if table == "hours":
-                connection.register(table, pa.table({"hour": pa.array(range(HOURS), pa.int64())}))
-            elif table not in PER_USER:
-                connection.register(table, self._store.read_public(table).to_arrow())
 
 
 def _on_this_machine(files: Sequence[RecordFile]) -> list[Path]:

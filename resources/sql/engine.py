@@ -5,19 +5,22 @@ nothing but counts over them comes out. Whoever adds an engine offers these meth
 equal records give equal tables, row by row and type by type, hence the same truncation and the same sample.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import Any, Protocol
 
 import polars as pl
+import pyarrow as pa
 
-from density_assets.calendar import WeekClock
+from density_assets.calendar import HOURS, WeekClock
 from density_assets.records.found_files import RecordFile
+from density_assets.records.usable import mostly_unusable
 from density_assets.settings import CitySettings
 from resources.sql.models import Model
+from resources.tables.store import Store
 
 KEYS = 2_147_483_579  # user keys are below this prime, see truncated_visits.sql
-PER_USER = ("visits", "truncated_visits")  # tables with a row per visit, sorted by user_key
+PER_USER = ("visits", "truncated_visits")  # tables with a row per visit
 
 Report = Callable[[str], None]
 
@@ -40,6 +43,19 @@ class Engine(Protocol):
         self, name: str, week: date, parameters: dict[str, Any], report: Report, by: tuple[str, ...] = ()
     ) -> pl.DataFrame:
         """What a model would say, without storing it: its sums, or the number of its rows `by` some columns."""
+
+
+def small_tables(query: Model, store: Store) -> dict[str, pa.Table]:
+    """The tables that a model reads besides those with a row per visit: public lists."""
+    hours = pa.table({"hour": pa.array(range(HOURS), pa.int64())})
+    small = [table for table in query.reads if table not in PER_USER]
+    return {table: hours if table == "hours" else store.read_public(table).to_arrow() for table in small}
+
+
+def unusable_warning(counts: Mapping[str, int], store: Store, week: date) -> str:
+    """What to say of a week of which most records cannot be used, and where it says more; else nothing."""
+    warning = mostly_unusable(counts)
+    return f"visits: {warning}. See {store.confidential}/about/visits/{week}.json" if warning else ""
 
 
 def clock_parameters(clock: WeekClock) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 """From sources to the `visits` table: simulated people, or files of real records.
 
-Both end in one Parquet file per week, sorted by user key, with at most one row per user, hour and site.
-Raw records may be far larger than memory: one pass splits them by user key into staged parts, then each part
-is deduplicated and sorted on its own. Staged parts live in the confidential folder and are always removed.
+Simulated people are the same for every engine; reading records is DuckDB's (Spark's is in `spark_records.py`). Both
+write rows sorted by user key, at most one per user, hour and site. Raw records may be far larger than memory: one pass
+splits them by user key into staged parts, then each part is deduplicated and sorted on its own. Staged parts live in
+the confidential folder and are always removed.
 """
 
 import shutil
@@ -25,10 +26,10 @@ from density_assets.errors import BadInput
 from density_assets.geography.cells_and_towers import Towers
 from density_assets.people.population import VisitChunk
 from density_assets.records.event_files import no_records, open_records
-from density_assets.records.usable import USABLE, mostly_unusable
+from density_assets.records.usable import USABLE
 from density_assets.settings import CitySettings
 from resources.faults import fault
-from resources.sql.engine import KEYS, Report, clock_parameters
+from resources.sql.engine import KEYS, Report, clock_parameters, unusable_warning
 from resources.sql.models import model
 from resources.sql.user_key import IN_DUCKDB
 from resources.tables.files import private_files
@@ -80,8 +81,8 @@ def write_records(
         with unquoted(staging):
             usable = _stage(found, staged, bounds.rows_at_once, rejected)
         report("visits: records read")
-        if warning := mostly_unusable({USABLE: usable, **rejected}):
-            report(f"visits: {warning}. See {store.confidential}/about/visits/{clock.week}.json")
+        if warning := unusable_warning({USABLE: usable, **rejected}, store, clock.week):
+            report(warning)
         with store.writing_week("visits", clock.week) as writer:
             for done, file in enumerate(staged, start=1):
                 with unquoted(staging), pa.memory_map(str(file)) as content:

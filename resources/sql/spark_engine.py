@@ -13,11 +13,11 @@ import polars as pl
 import pyarrow as pa
 import sqlglot
 
-from density_assets.calendar import HOURS, WeekClock
+from density_assets.calendar import WeekClock
 from density_assets.records.found_files import RecordFile
-from density_assets.records.usable import USABLE, mostly_unusable
+from density_assets.records.usable import USABLE
 from density_assets.settings import CitySettings, EngineSettings
-from resources.sql.engine import PER_USER, Report, clock_parameters, used
+from resources.sql.engine import PER_USER, Report, clock_parameters, small_tables, unusable_warning, used
 from resources.sql.models import Model, model
 from resources.sql.spark_records import hadoop_path, no_records, open_records
 from resources.sql.spark_session import clearly, spark_session
@@ -52,8 +52,8 @@ class SparkEngine:
             events.createOrReplaceTempView("events")
             self._store_rows(session, "visits", clock.week, session.sql(spark_sql(model("visits"))))
             reasons = {reason or USABLE: number for reason, number in events.groupBy("rejection").count().collect()}
-        if warning := mostly_unusable(reasons):
-            report(f"visits: {warning}. See {self._store.confidential}/about/visits/{clock.week}.json")
+        if warning := unusable_warning(reasons, self._store, clock.week):
+            report(warning)
         report("visits: 100%")
         return {reason: number for reason, number in sorted(reasons.items()) if reason != USABLE}
 
@@ -89,16 +89,12 @@ class SparkEngine:
             yield session
 
     def _rows(self, session: "SparkSession", query: Model, week: date, parameters: dict[str, Any]) -> "DataFrame":
-        for table in query.reads:
-            if table in PER_USER:
-                files = self._store.current_week(table, week).files
-                rows = session.read.parquet(*map(hadoop_path, files))
-                rows = rows.repartition("user_id") if query.name in SEVERAL_LOOKS else rows
-                rows.createOrReplaceTempView(table)
-            elif table == "hours":
-                _offer(session, table, pa.table({"hour": pa.array(range(HOURS), pa.int64())}))
-            else:
-                _offer(session, table, self._store.read_public(table).to_arrow())
+        for table, content in small_tables(query, self._store).items():
+            _offer(session, table, content)
+        for table in [table for table in query.reads if table in PER_USER]:
+            rows = session.read.parquet(*map(hadoop_path, self._store.current_week(table, week).files))
+            rows = rows.repartition("user_id") if query.name in SEVERAL_LOOKS else rows
+            rows.createOrReplaceTempView(table)
         return session.sql(spark_sql(query), used(query, parameters))
 
     def _store_rows(self, session: "SparkSession", name: str, week: date, rows: "DataFrame") -> None:

@@ -17,11 +17,13 @@ from fsspec.core import url_to_fs
 from density_assets.damage import ARROW_DAMAGE
 from density_assets.errors import BadInput
 from density_assets.records.values import FARTHEST, MOST, UNITS
+from density_assets.setting_types import is_url
 from density_assets.sql_names import backquoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+WILDCARDS = "*?[]{}\\"
 NOTHING = "cast(null as double)"
 
 
@@ -72,7 +74,11 @@ def _records(session: "SparkSession", files: list[str], columns: Columns, *, tex
 
 def hadoop_path(name: str) -> str:
     """A path or URL as Spark names it."""
-    if "://" not in name:
+    if set(name) & set(WILDCARDS):
+        raise BadInput(
+            f"on Spark names of files must hold none of {WILDCARDS}, which it takes for patterns, got {name!r}"
+        )
+    if not is_url(name):
         return f"file://{name}"
     return name.replace("s3://", "s3a://", 1) if name.startswith("s3://") else name
 
@@ -100,7 +106,10 @@ def _columns(file: str, wanted: Mapping[str, str]) -> Columns:
 def _column(name: str, kind: pa.DataType, physical: str) -> Column:
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     if physical == "INT96":
-        return Column(name, "timestamp", pa.timestamp("us"))
+        raise BadInput(
+            f"on Spark times must not be stored as INT96, column {name!r} is: Spark takes some that are no times for "
+            "times of the week, or stops at them. Write them as timestamps (outputTimestampType), or use DuckDB"
+        )
     for known, stored in (
         (pa.types.is_timestamp, "bigint"),
         (pa.types.is_date32, "int"),
@@ -164,9 +173,6 @@ def _time(column: Column) -> tuple[str, str]:
 
 
 def _microseconds(name: str, column: Column) -> str:
-    if column.stored == "timestamp":
-        micros = f"unix_micros({name})"
-        return f"case when abs({micros}) < {FARTHEST * UNITS['us']} then {micros} end"
     unit = UNITS[column.kind.unit]
     limit = min(FARTHEST * unit, MOST)
     micros = f"{name} * {UNITS['us'] // unit}" if unit <= UNITS["us"] else f"{name} div {unit // UNITS['us']}"

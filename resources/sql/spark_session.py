@@ -1,15 +1,16 @@
 """A Spark session: one for each process, on this machine or on others.
 
 What Spark writes on its way (shuffles, what does not fit memory) is confidential. On this machine it goes into the
-confidential folder and nobody else's network reaches the session; of a cluster its owner decides (`docs/scale.md`).
-Spark's log is silenced: it quotes values of records.
+confidential folder, and there are no pages to look at; of a cluster its owner decides (`docs/scale.md`). Spark's log is
+silenced: it quotes values of records.
 """
 
 import atexit
+import logging
 import os
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from traceback import walk_tb
 from typing import TYPE_CHECKING
@@ -29,12 +30,15 @@ MEANING = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.caseSensitive": "true",
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",  # else one old date would stop everybody's week
-    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
     "spark.sql.parquet.compression.codec": "zstd",
 }
 
-_started: dict[str, "SparkSession"] = {}
+# Its pages show counts of records and the salts of the sample to whoever reaches the machine, and to every step on it.
+UNSEEN = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.authenticate": "true"}
+SPILL_VARIABLES = ("SPARK_LOCAL_DIRS", "SPARK_EXECUTOR_DIRS", "LOCAL_DIRS")  # would win over `spark.local.dir`
+QUOTING = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")  # loggers of PySpark that repeat an error's values
+
+_started: dict[tuple[str, Path], "SparkSession"] = {}  # at most one
 _until_the_end = ExitStack()
 atexit.register(_until_the_end.close)
 
@@ -45,12 +49,14 @@ def spark_session(settings: EngineSettings, confidential: Path, say: Callable[[s
     say: told where Spark shows what it does.
     """
     master = settings.master or f"local[{settings.threads}]"
-    if master not in _started or _stopped(_started[master]):
+    which = (master, confidential)
+    if which not in _started or _stopped(_started[which]):
+        _end()
         with clearly():
-            _started[master] = _start(master, settings, confidential)
-        if address := _address(_started[master]):
+            _started[which] = _start(master, settings, confidential)
+        if address := _address(_started[which]):
             say(f"Spark shows what it does at {address}")
-    session = _started[master].newSession()
+    session = _started[which].newSession()
     for name, value in MEANING.items():
         session.conf.set(name, value)
     return session
@@ -64,6 +70,8 @@ def _start(master: str, settings: EngineSettings, confidential: Path) -> "SparkS
             'engine.name = "spark" needs PySpark, which is not installed: `pip install density-assets[spark]`, or '
             'use DuckDB (engine.name = "duckdb")'
         ) from None
+    for name in QUOTING:
+        logging.getLogger(name).disabled = True
     if master.startswith(CONNECT):
         return SparkSession.builder.remote(master).getOrCreate()
     _refuse_without_java()
@@ -72,14 +80,33 @@ def _start(master: str, settings: EngineSettings, confidential: Path) -> "SparkS
         spill = _until_the_end.enter_context(spill_folder(confidential))
         for name, value in _on_this_machine(settings, spill).items():
             builder = builder.config(name, value)
-    with private_files():
+    with private_files(), _without(SPILL_VARIABLES if master.startswith("local") else ()):
         session = builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     return session
 
 
+@contextmanager
+def _without(variables: Sequence[str]) -> Iterator[None]:
+    """An environment that lacks some variables; what is started in it inherits it."""
+    taken = {name: os.environ.pop(name) for name in variables if name in os.environ}
+    try:
+        yield
+    finally:
+        os.environ.update(taken)
+
+
+def _end() -> None:
+    """Stop what was started for others: a process has one Spark, and what it spills belongs to one city."""
+    for session in _started.values():
+        with suppress(Exception):  # it may be gone already
+            session.stop()
+    _started.clear()
+
+
 def _on_this_machine(settings: EngineSettings, spill: Path) -> dict[str, str]:
     return {
+        **UNSEEN,
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.memory": f"{max(settings.memory_bytes, LEAST_HEAP) >> 20}m",
@@ -87,7 +114,6 @@ def _on_this_machine(settings: EngineSettings, spill: Path) -> dict[str, str]:
         "spark.local.dir": str(spill),
         "spark.sql.shuffle.partitions": str(4 * settings.threads),
         "spark.sql.warehouse.dir": str(spill / "warehouse"),
-        "spark.ui.showConsoleProgress": "false",
     }
 
 
@@ -141,11 +167,11 @@ def _raised_in(error: Exception) -> str:
 
 def _forget() -> None:
     """Drop sessions that do not answer any more, so that the next step starts anew."""
-    for master, session in list(_started.items()):
+    for which, session in list(_started.items()):
         try:
             session.sql("select 1").collect()
         except Exception:
-            del _started[master]
+            del _started[which]
 
 
 def _kind(error: Exception) -> str:

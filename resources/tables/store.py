@@ -17,12 +17,14 @@ import pyarrow.parquet as pq
 
 from density_assets.damage import POLARS_DAMAGE
 from density_assets.errors import BadInput
+from density_assets.setting_types import is_url
 from resources.faults import in_clear_words
 from resources.tables.content import column_types
 from resources.tables.databases import replacing
 from resources.tables.files import close_to_others, make_folder, private_files, write_durably
 from resources.tables.release_database import adopt
 from resources.tables.released import ReleasedTables
+from resources.tables.roots import note_root, roots_of
 from resources.tables.stamps import Stamp, difference, geography_stamp, stamp_of
 from resources.tables.week_files import WeekFiles
 from resources.tables.week_objects import Attempt, WeekObjects
@@ -33,8 +35,8 @@ from resources.tables.weeks import Kept, NotWhole, Weeks
 class Store(ReleasedTables):
     """All tables of one city: the released ones, and those nobody but their owner may read."""
 
-    def __init__(self, home: Path, city: str, stamp: Stamp | None = None, elsewhere: str | None = None) -> None:
-        """elsewhere: a path or URL for the weeks of confidential tables, if they are not to be files of the home."""
+    def __init__(self, home: Path, city: str, stamp: Stamp | None = None, weeks: str | None = None) -> None:
+        """weeks: a path or URL for the weeks of confidential tables, if they are not to be files of the home."""
         super().__init__(home / city)
         self._stamp = stamp or {}
         self._geography: tuple[tuple[int, ...], Stamp] = ((), {})  # when its tables were written, and what it says
@@ -44,8 +46,31 @@ class Store(ReleasedTables):
             adopt(self)
         self._files = WeekFiles(self.confidential, self.keyed)
         self.weeks: Weeks = self._files
-        if elsewhere is not None:
-            self.weeks = WeekObjects(elsewhere, self.confidential, self.keyed)
+        if weeks is not None:
+            note_root(self.confidential, self._root(home, weeks, city))
+        self._roots = [WeekObjects(root, self.confidential, self.keyed) for root in roots_of(self.confidential)]
+        if weeks is not None:
+            (self.weeks,) = [kept for kept in self._roots if kept.root == self._root(home, weeks, city)]
+
+    @staticmethod
+    def _root(home: Path, weeks: str, city: str) -> str:
+        """Where weeks of a city lie at a place that cities may share."""
+        root = f"{weeks.rstrip('/')}/{city}"
+        if is_url(root):
+            return root
+        real, here = Path(root).resolve(), (home / city).resolve()
+        if real.is_relative_to(home.resolve()) and not real.is_relative_to(here / "confidential"):
+            raise BadInput(f"storage.weeks must not be a folder of the home that others may read, got {weeks}")
+        return str(real)
+
+    def traces_elsewhere(self, week: date) -> list[str]:
+        """Every file of a week at any place, the home aside, where weeks of the city were ever kept."""
+        return [name for kept in self._roots for name in kept.traces(week)]
+
+    def erase_elsewhere(self, week: date) -> None:
+        """Remove those files."""
+        for kept in self._roots:
+            kept.erase(week)
 
     def _make_folders(self) -> None:
         make_folder(self.release)

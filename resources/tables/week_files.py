@@ -81,13 +81,6 @@ class WeekFiles:
         """Whether a week is marked."""
         return self.file(table, week).with_suffix(FAULTY).exists()
 
-    def traces(self, week: date) -> list[str]:
-        """All of them lie in the confidential folder of the home, which is looked through anyway."""
-        return []
-
-    def erase(self, week: date) -> None:
-        """Nothing lies elsewhere."""
-
     def views(self) -> dict[str, list[str]]:
         """The files that are there, by table."""
         folders = sorted({file.parent for file in self._folder.glob("*/*.parquet")})

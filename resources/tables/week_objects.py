@@ -59,11 +59,12 @@ class WeekObjects:
 
     def __init__(self, root: str, confidential: Path, keyed: Keyed) -> None:
         """confidential: the folder of the home where a week is written before it is put elsewhere."""
-        self._url = root.rstrip("/")
+        self._url = self.root = root.rstrip("/")
         self._confidential = confidential
         self._keyed = keyed
         with reaching(root):
             self._system, self._root = _file_system(root)
+        self._local = isinstance(self._system, LocalFileSystem)
 
     def exists(self, table: str, week: date) -> bool:
         """Whether a week is there."""
@@ -105,12 +106,14 @@ class WeekObjects:
         name = secrets.token_hex(8)
         folder = f"{self._folder(table, week)}/{name}"
         attempt = Attempt(self._openable(folder))
-        with private_files(), reaching(self._url):
-            self._system.makedirs(folder, exist_ok=True)
-            self._put(f"{folder}/{STARTED}", b"")
+        with private_files():
+            with reaching(self._url):
+                self._system.makedirs(folder, exist_ok=True)
+                self._put(f"{folder}/{STARTED}", b"")
             try:
                 yield attempt
-                self._publish(table, week, name, attempt.content, stamp)
+                with reaching(self._url):
+                    self._publish(table, week, name, attempt.content, stamp)
             except BaseException:
                 with suppress(Exception):  # what went wrong first is what matters
                     self._system.rm(folder, recursive=True)
@@ -123,7 +126,7 @@ class WeekObjects:
         files = sorted(name for name in names if _is_ours(name))
         if not files:
             raise ValueError(f"nothing was written to {table} of {week}: an empty week still has columns")
-        if isinstance(self._system, LocalFileSystem):
+        if self._local:
             _on_disk(files)
         digests = self._digests(files)
         said = content or hashlib.sha256(json.dumps(sorted(digests.values())).encode()).hexdigest()
@@ -145,13 +148,18 @@ class WeekObjects:
 
     def refuse(self, table: str, week: date) -> None:
         """Mark a week that a check has found wrong."""
+        self._mark(table, week).parent.mkdir(mode=0o700, exist_ok=True)
         with private_files(), reaching(self._url):
+            write_durably(self._mark(table, week), self._noted(table, week)["attempt"].encode())
             self._put(f"{self._folder(table, week)}/{FAULTY}", b"")
 
     def refused(self, table: str, week: date) -> bool:
         """Whether a week is marked."""
         with reaching(self._url):
-            return bool(self._system.exists(f"{self._folder(table, week)}/{FAULTY}"))
+            if self._system.exists(f"{self._folder(table, week)}/{FAULTY}"):
+                return True
+        mark = self._mark(table, week)
+        return mark.exists() and mark.read_text() == self._noted(table, week)["attempt"]
 
     def traces(self, week: date) -> list[str]:
         """Every file of a week, of attempts that were given up too; those in the home are found there."""
@@ -164,7 +172,7 @@ class WeekObjects:
         if self._at_home():
             return
         with reaching(self._url):
-            for folder in self._weeks(week):  # what is not named cannot be read: it goes first
+            for folder in self._weeks(week):
                 self._system.rm(folder, recursive=True)
             if left := self._all(week):
                 raise BadInput(
@@ -174,15 +182,21 @@ class WeekObjects:
 
     def views(self) -> dict[str, list[str]]:
         """The files of this machine that hold whole weeks, by table; of a store elsewhere nothing."""
-        if not isinstance(self._system, LocalFileSystem):
+        if not self._local:
             return {}
         views: dict[str, list[str]] = {}
         for current in sorted(Path(self._root).glob(f"*/*/{CURRENT}")):
-            attempt = current.parent / json.loads(current.read_bytes())["noted"]["attempt"]
-            views.setdefault(current.parent.parent.name, []).append(str(attempt / f"*{PARQUET}"))
+            table, week = current.parent.parent.name, current.parent.name
+            with suppress(NotWhole, ValueError):  # a week that nobody could read has no view
+                attempt = current.parent / self._noted(table, date.fromisoformat(week))["attempt"]
+                views.setdefault(table, []).append(str(attempt / f"*{PARQUET}"))
         return views
 
     # --- inside -----------------------------------------------------------------------------------------------
+
+    def _mark(self, table: str, week: date) -> Path:
+        """Beside the mark at the store, which others may remove: which attempt was refused here."""
+        return self._confidential / "refused" / f"{table}_{week}.txt"
 
     def _folder(self, table: str, week: date) -> str:
         return f"{self._root}/{table}/{week}"
@@ -192,10 +206,10 @@ class WeekObjects:
 
     def _openable(self, name: str) -> str:
         """A name that says which store it is in; of this machine the plain path."""
-        return name if isinstance(self._system, LocalFileSystem) else str(self._system.unstrip_protocol(name))
+        return name if self._local else str(self._system.unstrip_protocol(name))
 
     def _at_home(self) -> bool:
-        return isinstance(self._system, LocalFileSystem) and Path(self._root).is_relative_to(self._confidential)
+        return self._local and Path(self._root).resolve().is_relative_to(self._confidential.resolve())
 
     def _weeks(self, week: date) -> list[str]:
         if not self._system.exists(self._root):
@@ -238,7 +252,7 @@ class WeekObjects:
         return self._keyed(json.dumps([table, str(week), noted], sort_keys=True))
 
     def _put(self, name: str, content: bytes) -> None:
-        if isinstance(self._system, LocalFileSystem):
+        if self._local:
             write_durably(Path(name), content)
         else:
             self._system.pipe_file(name, content)

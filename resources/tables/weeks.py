@@ -73,11 +73,5 @@ class Weeks(Protocol):
     def refused(self, table: str, week: date) -> bool:
         """Whether a week is marked."""
 
-    def traces(self, week: date) -> list[str]:
-        """Every file of a week outside the confidential folder of the home, whatever became of it."""
-
-    def erase(self, week: date) -> None:
-        """Remove those files."""
-
     def views(self) -> dict[str, list[str]]:
         """The files of this machine that hold whole weeks, by table."""

@@ -77,9 +77,9 @@ def test_every_draw_has_the_same_key(released, way):
     assert other.doors
 
 
-def test_a_release_with_weeks_elsewhere_can_be_erased_and_read_on(released):
+def test_a_release_with_weeks_root_can_be_erased_and_read_on(released):
     city = released["duckdb elsewhere"]
-    kept = Path(city.weeks_elsewhere)
+    kept = Path(city.weeks_root)
     assert list(kept.rglob("*.parquet"))
     erased = purge(city.store, MONDAY, 1)
     assert any(name.startswith(str(kept)) for name in erased)

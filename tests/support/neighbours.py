@@ -80,7 +80,8 @@ class Case:
         store.write_public("antennas", antennas)
         store.write_public("towers", towers_table(antennas))
         engine = DuckdbEngine(store, EngineSettings(threads=self.threads))
-        engine.part_bytes, engine.rows_per_bucket = self.part_bytes, self.rows_per_bucket
+        engine.bounds = replace(engine.bounds, part_bytes=self.part_bytes)
+        engine.rows_per_bucket = self.rows_per_bucket
         files = self.layout.write(folder / "records", self.entries, without)
         engine.ingest(week_clock(self.week, ZONE), files, CITY, lambda _: None)
         names = ("site_salt", "hour_salt", "visit_salt")

@@ -1,13 +1,18 @@
 """Inputs may lie anywhere, except among what this software keeps."""
 
+from datetime import date
+
+import polars as pl
 import pytest
 
 from density_assets.city import City
 from density_assets.definitions import build
 from density_assets.errors import BadInput
+from density_assets.graph.sealed import hidden_from_releases
 from density_assets.records.confinement import named_files, refuse_kept
 from density_assets.records.found_files import is_complete, record_files
 from density_assets.settings import load_settings
+from resources.tables.roots import note_root, roots_under
 from resources.tables.store import Store
 
 
@@ -70,3 +75,44 @@ def test_only_the_pattern_has_wildcards_not_the_folder_it_starts_at(town, tmp_pa
     week = date(2007, 9, 10)
     assert [file.name for file in record_files("visits/{week}/*.csv", week, odd)] == ["part-0.csv"]
     assert is_complete("visits/{week}/*.csv", week, odd)
+
+
+@pytest.mark.parametrize(
+    "place", ["file:///kept", "local:///kept", "s3a://bucket/kept", "s3://bucket//kept", "s3://b/../c"]
+)
+@pytest.mark.parametrize("key", ["[storage]\nweeks", "visits"])
+def test_a_place_has_one_name(town, key, place):
+    """Else a confidential week could be named as an input, and no wall would know of it."""
+    if key == "visits":
+        town.set('"visits/{week}/*.csv"', f'"{place}/{{week}}/*.parquet"')
+    else:
+        town.set("[engine]", f'{key} = "{place}"\n[engine]')
+    with pytest.raises(BadInput, match="must have one name only: write"):
+        load_settings(town.settings)
+
+
+def test_weeks_of_any_city_are_no_input_wherever_they_lie(tmp_path):
+    home, kept = tmp_path / "home", tmp_path / "kept"
+    kept.mkdir()
+    (tmp_path / "link").symlink_to(kept)
+    Store(home, "village", None, str(tmp_path / "link"))
+    note_root(Store(home, "hamlet").confidential, "s3://bucket/kept/hamlet")
+    roots, away = roots_under(home), "s3://bucket/kept/hamlet/a.parquet"
+    for name in (kept / "village" / "a.parquet", tmp_path / "link" / "village" / "a.parquet", away):
+        with pytest.raises(BadInput, match="must not be what this software keeps"):
+            refuse_kept([name], home, roots)
+    refuse_kept([kept / "mine.csv", "s3://bucket/kept/hamlets/a.parquet"], home, roots)
+
+
+def test_released_steps_open_neither_weeks_of_any_city_nor_what_opens_a_store(town, tmp_path, monkeypatch):
+    home, visits = tmp_path / "home", pl.DataFrame({"user_id": [1]})
+    for city in ("village", "hamlet"):
+        Store(home, city, None, str(tmp_path / city)).write_week("visits", date(2007, 9, 10), visits)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in (".pgpass", "service.conf", "token"):
+        (tmp_path / name).touch()
+    monkeypatch.setenv("PGSERVICEFILE", str(tmp_path / "service.conf"))
+    monkeypatch.setenv("AWS_WEB_IDENTITY_TOKEN_FILE", str(tmp_path / "token"))
+    hidden = hidden_from_releases(City(load_settings(town.settings), home))
+    wanted = {tmp_path / name for name in (".pgpass", "service.conf", "token", "village/village", "hamlet/hamlet")}
+    assert wanted <= set(hidden)

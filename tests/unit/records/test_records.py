@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 from density_assets.errors import BadInput
-from density_assets.records.found_files import is_complete, open_records, record_files
+from density_assets.records.event_files import open_records
+from density_assets.records.found_files import is_complete, record_files
 
 WEEK = date(2007, 9, 10)
 COLUMNS = {"user": "user_id", "time": "time", "tower": "tower_id"}

@@ -38,8 +38,9 @@ def week(store: Store, rows: list[tuple[int, int, str]], towers: pl.DataFrame = 
     store.write_week("visits", WEEK, frame.with_columns(user_key=pl.col("user_id")))
 
 
-def run(store: Store, name: str, **changed: int) -> pl.DataFrame:
-    settings = EngineSettings(threads=changed.pop("threads", 2), rows_per_bucket=changed.pop("rows_per_bucket", 10**6))
+def run(store: Store, name: str, **changed: int | str) -> pl.DataFrame:
+    asked = {name: changed.pop(name) for name in ("threads", "rows_per_bucket", "memory") if name in changed}
+    settings = EngineSettings(**{"threads": 2, "rows_per_bucket": 10**6, **asked})
     DuckdbEngine(store, settings).materialise(name, WEEK, PARAMETERS | changed, lambda _: None)
     return store.read_week(name, WEEK)
 
@@ -76,7 +77,9 @@ def test_truncation_keeps_one_visit_per_hour_and_at_most_l_hours(store):
 def test_buckets_and_threads_do_not_change_a_byte(tmp_path, monkeypatch):
     monkeypatch.setattr(week_writer, "ROW_GROUP", 500)
     written = []
-    for i, changed in enumerate([{"threads": 1}, {"threads": 2}, {"rows_per_bucket": 1_000}]):
+    by_sql = {"memory": "300MB"}  # too little to use the order of visits
+    ways = [{"threads": 1}, {"threads": 2}, by_sql, {**by_sql, "threads": 1}, {**by_sql, "rows_per_bucket": 1_000}]
+    for i, changed in enumerate(ways):
         store = Store(tmp_path, f"town{i}")
         week(store, crowd(300))
         for name in ("truncated_visits", "tower_series", "tower_totals", "one_visit_histogram", "visit_total"):

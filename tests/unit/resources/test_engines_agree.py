@@ -42,7 +42,6 @@ SETTINGS = EngineSettings(threads=2)
 HOUR = 3_600
 
 needs_java = pytest.mark.skipif(shutil.which("java") is None, reason="Java is not installed and could not be")
-pytestmark = needs_java
 
 
 def store_at(folder: Path, weeks: str | None) -> Store:
@@ -128,8 +127,6 @@ def hostile_files(folder: Path, week: date) -> list[Path]:
         "date": pa.array((seconds // 86_400).astype(np.int32)).cast(pa.date32()),
     }
     files = [write(folder / f"{week}_{name}.parquet", users, times, places) for name, times in kinds.items()]
-    old = pa.array(seconds * 10**9).cast(pa.timestamp("ns"))
-    files.append(write(folder / f"{week}_int96.parquet", users, old, places, use_deprecated_int96_timestamps=True))
     coded = users.dictionary_encode()
     files.append(write(folder / f"{week}_dictionary.parquet", coded, raw, places.dictionary_encode()))
     floats = pa.array(rng.choice([12.0, -3.0, 0.0, 0.5, 11.5, float("nan"), 1e300], size))
@@ -141,6 +138,7 @@ def hostile_files(folder: Path, week: date) -> list[Path]:
     return files
 
 
+@needs_java
 @pytest.mark.parametrize("week", [WEEK, AUTUMN, SPRING], ids=["plain", "autumn", "spring"])
 def test_hostile_records_give_the_same_tables(tmp_path, week):
     said = assert_agree(tmp_path, week, hostile_files(tmp_path, week))
@@ -148,6 +146,7 @@ def test_hostile_records_give_the_same_tables(tmp_path, week):
     assert len(said["visits"]) > 1_000
 
 
+@needs_java
 @pytest.mark.parametrize("kind", [pa.int64(), pa.uint64()], ids=str)
 def test_numbers_of_users_stay_numbers_and_those_beyond_are_text(tmp_path, kind):
     rng, size = np.random.default_rng(5), 3_000
@@ -164,6 +163,7 @@ def some_records(file: Path, users: np.ndarray, rng: np.random.Generator) -> Pat
     return write(file, pa.array(users), pa.array(moments(WEEK, len(users), rng)), towers(len(users), rng))
 
 
+@needs_java
 def test_one_user_with_a_million_events(tmp_path):
     rng, size = np.random.default_rng(6), 1_000_000
     users = np.where(np.arange(size) % 1_000 == 0, rng.integers(1, 300, size), 0)
@@ -171,12 +171,14 @@ def test_one_user_with_a_million_events(tmp_path):
     assert said["visits"].filter(user_id=0).height == 4 * 168
 
 
+@needs_java
 def test_an_empty_week_has_tables_of_nobody(tmp_path):
     said = assert_agree(tmp_path, WEEK, [])
     assert said["visits"].is_empty()
     assert said["tower_series"]["original"].sum() == 0
 
 
+@needs_java
 def test_a_week_made_twice_has_the_same_fingerprint_and_another_one_has_another(tmp_path):
     store = store_at(tmp_path / "spark", str(tmp_path / "weeks"))
     engine, rng = SparkEngine(store, SETTINGS), np.random.default_rng(7)
@@ -194,7 +196,25 @@ def test_a_week_made_twice_has_the_same_fingerprint_and_another_one_has_another(
         engine.ingest(week_clock(WEEK, ZONE), files, CITY, lambda _: None)
         seen.append(store.week_fingerprint("visits", WEEK))
     assert seen[0] == seen[1] != seen[2]
-    assert len(list((tmp_path / "weeks" / "visits" / str(WEEK)).iterdir())) == 2  # the week and what names it
+    assert len(list((tmp_path / "weeks" / "town" / "visits" / str(WEEK)).iterdir())) == 2  # the week and what names it
+
+
+@needs_java
+def test_nobody_looks_on_and_what_is_spilled_stays_in_the_confidential_zone(tmp_path, monkeypatch, capfd):
+    aside = tmp_path / "aside"
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", str(aside))
+    store = store_at(tmp_path / "spark", str(tmp_path / "weeks"))
+    engine, rng = SparkEngine(store, SETTINGS), np.random.default_rng(10)
+    file = some_records(tmp_path / "r.parquet", rng.integers(0, 9, 99), rng)
+    engine.ingest(week_clock(WEEK, ZONE), [file], CITY, lambda _: None)
+    ((_, confidential), session) = next(iter(spark_session._started.items()))
+    assert confidential == store.confidential  # and not that of the city before it
+    assert session.sparkContext.uiWebUrl is None
+    assert not aside.exists()
+    assert list((store.confidential / "spill").rglob("shuffle_*"))
+    with pytest.raises(BadInput) as caught, spark_session.clearly("it"):
+        session.sql("select cast(concat('secret', id) as int) from range(3)").collect()
+    assert "secret" not in str(caught.value) + "".join(capfd.readouterr())
 
 
 def refused(tmp_path: Path, files: list[Path]) -> str:
@@ -205,6 +225,7 @@ def refused(tmp_path: Path, files: list[Path]) -> str:
     return str(caught.value)
 
 
+@needs_java
 def test_what_spark_does_not_read_is_refused_and_says_what_to_do(tmp_path):
     one = pa.array(["ann"])
     text = write(tmp_path / "text.parquet", one, pa.array(["2007-09-10 08:00"]), pa.array(["A"]))
@@ -213,6 +234,11 @@ def test_what_spark_does_not_read_is_refused_and_says_what_to_do(tmp_path):
     )
     (tmp_path / "r.csv").write_text("user_id,time,tower_id\n")
     assert "must be .parquet, got r.csv: convert it, or use DuckDB" in refused(tmp_path, [tmp_path / "r.csv"])
+    old = pa.array([0]).cast(pa.timestamp("ns"))
+    int96 = write(tmp_path / "old.parquet", one, old, pa.array(["A"]), use_deprecated_int96_timestamps=True)
+    assert "must not be stored as INT96, column 'time' is" in refused(tmp_path, [int96])
+    pattern = write(tmp_path / "r[1].parquet", one, pa.array([0]), pa.array(["A"]))
+    assert "names of files must hold none of *?[]{}" in refused(tmp_path, [pattern])
     float_users = write(tmp_path / "float.parquet", pa.array([1.5]), pa.array([0]), pa.array(["A"]))
     assert "user identifiers must be integers or text" in refused(tmp_path, [float_users])
     damaged = tmp_path / "damaged.parquet"
@@ -220,6 +246,7 @@ def test_what_spark_does_not_read_is_refused_and_says_what_to_do(tmp_path):
     assert "visit files must be readable, damaged.parquet gave" in refused(tmp_path, [damaged])
 
 
+@needs_java
 def test_damage_inside_a_file_is_told_without_a_value(tmp_path):
     rng, size = np.random.default_rng(8), 50_000
     users = pa.array([f"secret{number}" for number in rng.integers(0, 500, size)])
@@ -232,6 +259,7 @@ def test_damage_inside_a_file_is_told_without_a_value(tmp_path):
     assert "secret" not in said
 
 
+@needs_java
 def test_spark_that_goes_away_leaves_the_old_week(tmp_path):
     rng = np.random.default_rng(9)
     file = write(
@@ -273,6 +301,7 @@ def test_without_java_or_pyspark_it_is_said_what_to_install(tmp_path, monkeypatc
         spark_session.spark_session(SETTINGS, tmp_path, lambda _: None)
 
 
+@needs_java
 def test_keys_of_users_are_remainders_of_their_md5(tmp_path):
     identifiers = [*(user for user in ODD_USERS if user), *map(str, range(2_000))]
     wanted = [int.from_bytes(hashlib.md5(text.encode()).digest(), "little") % KEYS for text in identifiers]

@@ -54,17 +54,17 @@ def store(tmp_path, root) -> Store:
 
 def objects(root: str) -> list[str]:
     """Everything that lies there, seen from there."""
-    system, inside = fsspec.core.url_to_fs(root, use_listings_cache=False, skip_instance_cache=True)
+    system, inside = fsspec.core.url_to_fs(f"{root}/town", use_listings_cache=False, skip_instance_cache=True)
     return sorted(name.removeprefix(inside).strip("/") for name in system.find(inside))
 
 
 def change(root: str, name: str, content: bytes) -> None:
-    system, inside = fsspec.core.url_to_fs(root, use_listings_cache=False, skip_instance_cache=True)
+    system, inside = fsspec.core.url_to_fs(f"{root}/town", use_listings_cache=False, skip_instance_cache=True)
     system.pipe_file(f"{inside}/{name}", content)
 
 
 def read(root: str, name: str) -> bytes:
-    system, inside = fsspec.core.url_to_fs(root, use_listings_cache=False, skip_instance_cache=True)
+    system, inside = fsspec.core.url_to_fs(f"{root}/town", use_listings_cache=False, skip_instance_cache=True)
     return system.cat_file(f"{inside}/{name}")
 
 
@@ -177,7 +177,7 @@ def test_what_was_changed_is_noticed(store, root):
         assert "it is not what was written" in damaged(store)
     change(root, part(root), bytes(content))
     assert store.read_week("visits", WEEK).equals(FRAME)
-    system, inside = fsspec.core.url_to_fs(root, skip_instance_cache=True)
+    system, inside = fsspec.core.url_to_fs(f"{root}/town", skip_instance_cache=True)
     system.rm(f"{inside}/{part(root)}")
     assert "a file of it is missing" in damaged(store)
 
@@ -229,7 +229,7 @@ def test_erasing_a_week_leaves_nothing_of_it_and_all_of_others(store, root):
         store.write_week("tower_series", week, FRAME)
     store.refuse_week("tower_series", WEEK)
     erased = purge(store, WEEK, 1, force=True)
-    assert len(erased) == 7
+    assert len(erased) == 8  # the mark that one was refused lies in the home
     assert all(str(WEEK) in name for name in erased)
     assert not [name for name in objects(root) if str(WEEK) in name]
     with pytest.raises(BadInput, match="its confidential zone was erased"):
@@ -258,7 +258,7 @@ def test_duckdb_computes_the_same_wherever_weeks_are_kept(tmp_path, store):
 def test_files_of_a_path_are_readable_by_their_owner_only(tmp_path):
     store = Store(tmp_path / "home", "town", None, str(tmp_path / "elsewhere"))
     store.write_week("visits", WEEK, FRAME)
-    for path in [tmp_path / "elsewhere" / "visits", *(tmp_path / "elsewhere" / "visits").rglob("*")]:
+    for path in (tmp_path / "elsewhere").rglob("*"):
         assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
 
 
@@ -272,7 +272,7 @@ def test_a_store_that_is_gone_is_an_error_that_says_what_to_do(tmp_path, monkeyp
         server.kill()
         server.wait()
         for deed in (lambda: store.read_week("visits", WEEK), lambda: store.write_week("visits", WEEK, FRAME)):
-            with pytest.raises(BadInput, match=r"must be kept at s3://bucket/weeks \(storage.weeks\), but it gave"):
+            with pytest.raises(BadInput, match=r"must be kept at s3://bucket/weeks/town .storage.weeks., but it gave"):
                 deed()
 
 
@@ -290,6 +290,47 @@ def test_a_bucket_that_takes_nothing_more_leaves_the_old_week(store, root, monke
         assert store.read_week("visits", WEEK).equals(FRAME)
 
 
+def test_a_refused_week_stays_refused_when_its_mark_is_taken_away(store, root):
+    store.write_week("visits", WEEK, FRAME)
+    store.refuse_week("visits", WEEK)
+    system, inside = fsspec.core.url_to_fs(f"{root}/town", skip_instance_cache=True)
+    system.rm(f"{inside}/visits/{WEEK}/FAULTY")
+    with pytest.raises(BadInput, match="one found a fault of the software"):
+        store.read_week("visits", WEEK)
+    store.write_week("visits", WEEK, FRAME)
+    assert store.read_week("visits", WEEK).equals(FRAME)
+
+
+def test_erasing_looks_wherever_weeks_were_ever_kept(tmp_path, store, root):
+    store.write_week("visits", WEEK, FRAME)
+    moved = Store(tmp_path / "home", "town", None, str(tmp_path / "new place"))
+    moved.write_week("visits", WEEK, FRAME)
+    assert len(purge(moved, WEEK, 1, force=True)) == 6
+    assert objects(root) == objects(str(tmp_path / "new place")) == []
+
+
+def test_cities_that_share_a_place_leave_each_other_alone(tmp_path, store, root):
+    other = Store(tmp_path / "home", "village", None, root)
+    store.write_week("visits", WEEK, FRAME)
+    other.write_week("visits", WEEK, FRAME.head(1))
+    purge(other, WEEK, 1, force=True)
+    assert store.read_week("visits", WEEK).equals(FRAME)
+
+
+def test_nonsense_beside_weeks_has_no_view_and_stops_nobody(tmp_path):
+    store = Store(tmp_path / "home", "town", None, str(tmp_path / "elsewhere"))
+    stray = tmp_path / "elsewhere" / "town" / "other" / str(WEEK) / "CURRENT"
+    stray.parent.mkdir(parents=True)
+    stray.write_text("{}")
+    store.write_week("visits", WEEK, FRAME)
+    assert store.read_week("visits", WEEK).equals(FRAME)
+
+
+def test_weeks_are_not_kept_where_others_read(tmp_path):
+    with pytest.raises(BadInput, match="must not be a folder of the home that others may read"):
+        Store(tmp_path, "town", None, str(tmp_path / "town" / "release"))
+
+
 def test_a_store_that_nobody_knows_is_refused(tmp_path):
     with pytest.raises(BadInput, match="nowhere://bucket"):
         Store(tmp_path, "town", None, "nowhere://bucket")
@@ -300,8 +341,8 @@ def test_records_elsewhere_are_found_and_left_to_spark(tmp_path, root):
         pytest.skip("a path is this machine's")
     change(root, f"in/{WEEK}/1.parquet", b"")
     change(root, f"in/{WEEK}/_ignored", b"")
-    pattern = f"{root}/in/{{week}}/*.parquet"
-    assert record_files(pattern, WEEK, tmp_path) == [f"{root}/in/{WEEK}/1.parquet"]
+    pattern = f"{root}/town/in/{{week}}/*.parquet"
+    assert record_files(pattern, WEEK, tmp_path) == [f"{root}/town/in/{WEEK}/1.parquet"]
     assert not is_complete(pattern, WEEK, tmp_path)
     change(root, f"in/{WEEK}/_SUCCESS", b"")
     assert is_complete(pattern, WEEK, tmp_path)
