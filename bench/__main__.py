@@ -5,7 +5,8 @@ one size only. Data is written to a temporary folder (about 4 GB at the largest 
 `python -m bench weeks` measures instead what a week's released tables cost to store with 2 and with 52 weeks stored,
 `python -m bench ledger` what it costs to add up a ledger of 52 and of 520 weeks,
 `python -m bench towers` what the estimate of a week costs with 1,303, 6,000 and 20,000 towers,
-`python -m bench scale` what the visits side costs on DuckDB and on Spark.
+`python -m bench scale` what the visits side costs on DuckDB and on Spark,
+`python -m bench peers` what other libraries and we make of the same rows, and at what cost; each in an environment.
 """
 
 import argparse
@@ -20,16 +21,19 @@ import pyarrow.parquet as pq
 
 from bench import ledger, scale, steps, towers, weeks
 from bench.measure import Cost, cost
+from bench.peers import compare as peers
 
 SIZES = (200_000, 1_992_846, 10_000_000, 19_928_460)
 SCANS = 3
+QUESTIONS = ("steps", "weeks", "ledger", "towers", "scale", "peers")
 
 
 def main() -> None:
     """Print one Markdown table per question."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", nargs="?", choices=("steps", "weeks", "ledger", "towers", "scale"), default="steps")
+    parser.add_argument("what", nargs="?", choices=QUESTIONS, default="steps")
     parser.add_argument("--users", type=int, nargs="+", default=SIZES)
+    parser.add_argument("--rows", type=int, nargs="+", default=peers.SIZES, help="of peers")
     asked = parser.parse_args()
     if asked.what == "weeks":
         weeks.compare()
@@ -39,6 +43,8 @@ def main() -> None:
         towers.compare()
     elif asked.what == "scale":
         scale.compare() if asked.users is SIZES else scale.compare(asked.users)
+    elif asked.what == "peers":
+        peers.compare(asked.rows)
     else:
         _steps(asked.users)
 
