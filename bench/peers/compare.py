@@ -9,7 +9,7 @@ import math
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -33,8 +33,8 @@ DELTA = 2e-6
 CAP = 30
 OURS, OUR_NOISE = "ours, lowrank", "ours, noise alone"
 PEERS = {"PipelineDP, local": "pipelinedp", "OpenDP on Polars": "opendp", "Tumult Analytics": "tumult"}
-HEAD = "| rows | epsilon | who | s | s without start-up | x ours | CPU s | peak MB | MAE | x ours | MRE | PC |"
-RULE = "|--:|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
+HEAD = "| rows | epsilon | who | s | s without start-up | x ours | CPU s | x ours | peak MB | MAE | x ours | MRE | PC |"
+RULE = "|--:|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
 
 
 @dataclass(frozen=True)
@@ -80,26 +80,23 @@ def table(answers: Iterable[Answer]) -> Iterator[str]:
     """Lines of one Markdown table; ratios are to `lowrank` at the same rows and epsilon, which must come first."""
     yield HEAD
     yield RULE
-    us: Answer | None = None
+    ours: dict[tuple[int, float], Answer] = {}
     for answer in answers:
         if answer.who == OURS:
-            us = answer
-        comparable = us is not None and (us.rows, us.epsilon) == (answer.rows, answer.epsilon)
-        cells = (
-            f"{answer.rows:,}",
-            f"{answer.epsilon:g}",
-            answer.who,
-            f"{answer.cost.seconds:.1f}",
-            f"{answer.seconds:.1f}",
-            f"{answer.seconds / us.seconds:.1f}" if us and comparable else "",
-            f"{answer.cost.processor:.1f}",
-            f"{answer.cost.peak_mb:.0f}",
-            f"{answer.mae:.2f}",
-            f"{answer.mae / us.mae:.1f}" if us and comparable else "",
-            f"{answer.mre:.2f}",
-            f"{answer.pc:.3f}",
-        )
-        yield f"| {' | '.join(cells)} |"
+            ours[answer.rows, answer.epsilon] = answer
+        yield f"| {' | '.join(_shown(answer, ours.get((answer.rows, answer.epsilon))))} |"
+
+
+def _shown(answer: Answer, ours: Answer | None) -> Iterator[str]:
+    def beside(value: Callable[[Answer], float], digits: int) -> tuple[str, str]:
+        return f"{value(answer):.{digits}f}", f"{value(answer) / value(ours):.1f}" if ours else ""
+
+    yield from (f"{answer.rows:,}", f"{answer.epsilon:g}", answer.who, f"{answer.cost.seconds:.1f}")
+    yield from beside(lambda one: one.seconds, 1)
+    yield from beside(lambda one: one.cost.processor, 1)
+    yield f"{answer.cost.peak_mb:.0f}"
+    yield from beside(lambda one: one.mae, 2)
+    yield from (f"{answer.mre:.2f}", f"{answer.pc:.3f}")
 
 
 def growth(answers: Sequence[Answer]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import opendp.prelude as dp
 import polars as pl
 
@@ -9,12 +10,15 @@ from bench.peers.question import Question, answer, nothing
 
 
 def count(_: None, question: Question) -> Any:
-    """Whoever has too many cells keeps the first: as the rows are in no order, a random sample.
+    """Whoever has too many cells keeps those of the smallest numbers, so these are dealt out anew, at random.
 
-    By default OpenDP would sample itself, but then no release can be made of a count by public keys.
+    By default OpenDP would take the smallest hashes instead, which fails in Polars: "multiple fields with name 'cell'".
+    Ranks start at one, so that of a cap of 30 it keeps 29.
     """
+    number = np.random.default_rng(1).permutation(question.cells)
+    renumbered = pl.lit(pl.Series(number)).gather(pl.col("cell")).alias("cell")
     context = dp.Context.compositor(
-        data=pl.scan_parquet(question.visits).select("user_id", "cell"),
+        data=pl.scan_parquet(question.visits).select("user_id", renumbered),
         privacy_unit=dp.unit_of(contributions=1, identifier="user_id"),
         privacy_loss=dp.loss_of(rho=question.rho),
         split_evenly_over=1,
@@ -30,7 +34,7 @@ def count(_: None, question: Question) -> Any:
         .release()
         .collect()
     )
-    return noisy.sort("cell")["visits"].to_numpy()
+    return noisy.sort("cell")["visits"].to_numpy()[number]
 
 
 if __name__ == "__main__":

@@ -29,14 +29,14 @@ def test_ratios_are_to_ours_at_the_same_rows_and_epsilon() -> None:
     first = [answer(OURS, 100, 3.0, 1.0), answer("them", 100, 6.0, 9.0)]
     second = [answer(OURS, 100, 3.0, 4.5, epsilon=0.3), answer("them", 100, 6.0, 9.0, epsilon=0.3)]
     *_, us, them, _, them_again = table([*first, *second])
-    assert us == "| 100 | 1 | ours, lowrank | 5.0 | 3.0 | 1.0 | 6.0 | 300 | 1.00 | 1.0 | 0.50 | 0.900 |"
-    assert them == "| 100 | 1 | them | 8.0 | 6.0 | 2.0 | 12.0 | 300 | 9.00 | 9.0 | 0.50 | 0.900 |"
-    assert them_again == "| 100 | 0.3 | them | 8.0 | 6.0 | 2.0 | 12.0 | 300 | 9.00 | 2.0 | 0.50 | 0.900 |"
+    assert us == "| 100 | 1 | ours, lowrank | 5.0 | 3.0 | 1.0 | 6.0 | 1.0 | 300 | 1.00 | 1.0 | 0.50 | 0.900 |"
+    assert them == "| 100 | 1 | them | 8.0 | 6.0 | 2.0 | 12.0 | 2.0 | 300 | 9.00 | 9.0 | 0.50 | 0.900 |"
+    assert them_again == "| 100 | 0.3 | them | 8.0 | 6.0 | 2.0 | 12.0 | 2.0 | 300 | 9.00 | 2.0 | 0.50 | 0.900 |"
 
 
 def test_a_peer_is_shown_without_ratios_where_we_have_no_answer() -> None:
     *_, them = table([answer(OURS, 10, 1.0, 1.0), answer("them", 100, 6.0, 9.0)])
-    assert them == "| 100 | 1 | them | 8.0 | 6.0 |  | 12.0 | 300 | 9.00 |  | 0.50 | 0.900 |"
+    assert them == "| 100 | 1 | them | 8.0 | 6.0 |  | 12.0 |  | 300 | 9.00 |  | 0.50 | 0.900 |"
 
 
 def test_growth_is_between_the_fastest_answers_of_the_fewest_and_the_most_rows() -> None:
