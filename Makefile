@@ -14,7 +14,7 @@ override REASON := $(value REASON)
 export DENSITY_REASON := $(REASON)
 endif
 
-.PHONY: release backfill rebuild final evaluate check verify audit study results ui budget ledger purge test mutants browser servers lint bench bench-scale clean
+.PHONY: release backfill rebuild final evaluate check verify audit study results ui budget ledger purge test mutants browser servers lint bench bench-scale bench-peers clean
 
 release: $(VENV)/ready  ## one week, from records to everything derived from them [SETTINGS=my.toml] [WEEK=2007-09-10] [BY=…] [REASON=…]
 	@$(RUN) density_assets release $(CITY)
@@ -89,8 +89,11 @@ bench: $(VENV)/ready  ## cost of each step, as ratios in one run; see docs/perfo
 bench-scale: $(VENV)/ready  ## the visits side on DuckDB and on Spark, and what a country would take; see docs/scale.md
 	@$(RUN) bench scale
 
-clean:  ## forget the environment, keep the data
-	rm -rf $(VENV)
+bench-peers: $(VENV)/ready  ## the same counts by PipelineDP, OpenDP, Tumult and us: cost and error; see docs/performance.md
+	@$(RUN) bench peers
+
+clean:  ## forget the environments, keep the data
+	rm -rf $(VENV) .venv-peers
 
 $(VENV)/ready: pyproject.toml constraints.txt
 	@echo "setting up $(VENV) (once)"

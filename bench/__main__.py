@@ -6,7 +6,8 @@ one size only. Data is written to a temporary folder (about 4 GB at the largest 
 `python -m bench ledger` what it costs to add up a ledger of 52 and of 520 weeks,
 `python -m bench towers` what the estimate of a week costs with 1,303, 6,000 and 20,000 towers,
 `python -m bench scale` what the visits side costs on DuckDB and on Spark,
-`python -m bench noise` what the exact noise of a week costs on one thread and as releases draw it.
+`python -m bench noise` what the exact noise of a week costs on one thread and as releases draw it,
+`python -m bench peers` what other libraries and we make of the same rows, and at what cost; each in an environment.
 """
 
 import argparse
@@ -21,6 +22,7 @@ import pyarrow.parquet as pq
 
 from bench import ledger, noise, scale, steps, towers, weeks
 from bench.measure import Cost, cost
+from bench.peers import compare as peers
 
 SIZES = (200_000, 1_992_846, 10_000_000, 19_928_460)
 SCANS = 3
@@ -30,6 +32,7 @@ QUESTIONS = {
     "towers": towers.compare,
     "noise": noise.compare,
     "scale": scale.compare,
+    "peers": peers.compare,
 }
 
 

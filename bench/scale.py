@@ -26,9 +26,9 @@ from density_assets.geography.embedded import embedded_city
 from density_assets.geography.tables import antennas_table, towers_table
 from density_assets.people.population import simulate_week
 from density_assets.settings import CitySettings, EngineSettings
+from resources.sql import spark_session
 from resources.sql.duckdb_engine import DuckdbEngine
 from resources.sql.spark_engine import SparkEngine
-from resources.sql.spark_session import spark_session
 from resources.tables.store import Store
 
 SIZES = (50_000, 200_000, 800_000)
@@ -112,7 +112,8 @@ class _Stages:
     """Measures work of Spark by what its stages say of themselves."""
 
     def __init__(self, store: Store) -> None:
-        self._context = spark_session(SETTINGS, store.confidential, lambda _: None).sparkContext
+        spark_session.UNSEEN = {}  # of people who do not exist everything may be seen
+        self._context = spark_session.spark_session(SETTINGS, store.confidential, lambda _: None).sparkContext
         self._seen: set[tuple[int, int]] = set()
 
     def of(self, work: Callable[[], object]) -> Measured:
