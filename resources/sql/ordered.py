@@ -148,9 +148,6 @@ class Places:
                 self._table = np.full(last - self._first + 2, -1)  # its end stands for all numbers that are beyond
                 self._table[number - self._first] = np.arange(len(number))
 
-    def __len__(self) -> int:
-        return len(self._listed)
-
     def cells(self, rows: pa.Table) -> Ints:
         """Tower and hour of each row, as one number."""
         return np.asarray(self.positions(rows["tower_id"]) * HOURS + rows["hour"].to_numpy())

@@ -14,7 +14,7 @@ from resources.tables.files import write_durably
 
 SUFFIX = ".digest"
 
-Keyed = Callable[[str], str]
+Keyed = Callable[[str], str]  # makes of a digest one that only this installation can make
 
 
 def digest(file: Path, keyed: Keyed) -> str:

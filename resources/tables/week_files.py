@@ -15,11 +15,11 @@ import pyarrow.parquet as pq
 from fsspec.implementations.local import LocalFileSystem
 
 from density_assets.damage import ARROW_DAMAGE
-from resources.tables.digests import digest, is_whole, note_digest
+from resources.tables.digests import Keyed, digest, is_whole, note_digest
 from resources.tables.files import private_files
 from resources.tables.stamps import Stamp
 from resources.tables.week_writer import STAMP, WeekWriter
-from resources.tables.weeks import Kept, Keyed, NotWhole
+from resources.tables.weeks import Kept, NotWhole
 
 FAULTY = ".faulty"  # beside a week that a check has found wrong
 
@@ -57,13 +57,8 @@ class WeekFiles:
         with private_files():
             file.parent.mkdir(exist_ok=True)
             partial = file.with_suffix(".partial")
-            writer = WeekWriter(partial, week, stamp)
-            try:
+            with WeekWriter(partial, week, stamp) as writer:
                 yield writer
-            except BaseException:
-                writer.abandon()
-                raise
-            writer.finish()
             note_digest(file, partial, self._keyed)
             os.replace(partial, file)
             file.with_suffix(FAULTY).unlink(missing_ok=True)

@@ -30,16 +30,16 @@ from fsspec.core import url_to_fs
 from fsspec.implementations.local import LocalFileSystem
 
 from density_assets.errors import BadInput
+from resources.tables.digests import Keyed
 from resources.tables.files import private_files, write_durably
 from resources.tables.spill import spill_folder
 from resources.tables.stamps import Stamp
 from resources.tables.week_writer import WeekWriter
-from resources.tables.weeks import Kept, Keyed, NotWhole
+from resources.tables.weeks import Kept, NotWhole
 
 CURRENT, STARTED, FAULTY = "CURRENT", "STARTED", "FAULTY"
 PARQUET = ".parquet"
 AT_ONCE = 8  # files whose digests are made at the same time
-PIECE = 1 << 20  # bytes
 
 
 @dataclass
@@ -90,13 +90,8 @@ class WeekObjects:
         """Write a week piece by piece; it appears whole at the end, or not at all."""
         with private_files(), spill_folder(self._confidential) as aside:
             file = aside / f"0{PARQUET}"
-            writer = WeekWriter(file, week, stamp)
-            try:
+            with WeekWriter(file, week, stamp) as writer:
                 yield writer
-            except BaseException:
-                writer.abandon()
-                raise
-            writer.finish()
             with self.gathering(table, week, stamp) as attempt, reaching(self._url):
                 self._system.put_file(str(file), f"{attempt.folder}/{file.name}")
 
@@ -228,11 +223,8 @@ class WeekObjects:
             return {PurePosixPath(name).name: self._keyed(found) for name, found in zip(files, plain, strict=True)}
 
     def _digest(self, file: str) -> str:
-        found = hashlib.sha256()
         with self._system.open(file, "rb") as content:
-            while piece := content.read(PIECE):
-                found.update(piece)
-        return found.hexdigest()
+            return hashlib.file_digest(content, "sha256").hexdigest()
 
     def _noted(self, table: str, week: date) -> dict[str, Any]:
         with reaching(self._url):

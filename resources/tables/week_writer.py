@@ -4,6 +4,7 @@ import json
 import os
 from datetime import date
 from pathlib import Path
+from typing import Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -28,6 +29,16 @@ class WeekWriter:
         self._parquet: pq.ParquetWriter | None = None
         self._waiting: pa.Table | None = None
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
+        """Have every byte on disk if all went well, else leave no trace."""
+        if error is None:
+            self._finish()
+        else:
+            self._abandon()
+
     def write(self, rows: pa.Table) -> None:
         """Append rows; the first call fixes the columns, and must come even if there are no rows."""
         rows = rows.add_column(0, "week", pa.repeat(self._week, rows.num_rows)).replace_schema_metadata(
@@ -43,8 +54,7 @@ class WeekWriter:
             self._parquet.write_table(self._waiting[:whole], row_group_size=ROW_GROUP)
             self._waiting = self._waiting[whole:]
 
-    def finish(self) -> None:
-        """Make sure that every byte is on disk."""
+    def _finish(self) -> None:
         if self._parquet is None or self._waiting is None:
             raise ValueError(f"nothing was written to {self._file.name}: an empty week still has columns")
         if self._waiting.num_rows:
@@ -53,8 +63,7 @@ class WeekWriter:
         with self._file.open("rb+") as file:
             os.fsync(file.fileno())
 
-    def abandon(self) -> None:
-        """Leave no trace."""
+    def _abandon(self) -> None:
         if self._parquet is not None:
             self._parquet.close()
         self._file.unlink(missing_ok=True)

@@ -5,7 +5,7 @@ a path or URL names, where nothing can be renamed and several machines write (`w
 offers these methods, and the same contract tests hold: a week is there whole or not at all, whatever dies meanwhile.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import date
@@ -17,8 +17,6 @@ from fsspec.implementations.local import LocalFileSystem
 
 from resources.tables.stamps import Stamp
 from resources.tables.week_writer import WeekWriter
-
-Keyed = Callable[[str], str]  # makes of a digest one that only this installation can make
 
 
 class NotWhole(ValueError):

@@ -112,7 +112,7 @@ def test_logs_of_real_people_do_not_grow_with_their_number(town, tmp_path, monke
     logged = []
     for people in (10, 5_000):
         town.write_visits("".join(f"u{i},2007-09-10 08:00:00,A\n" for i in range(people)))
-        assets = ("cells", "antennas", "towers", "visits", "truncated_visits", "tower_series")
+        assets = ("cells", "antennas", "towers", "visits", "truncated_visits", "tower_series", "tower_totals")
         messages = _messages(town, tmp_path / str(people), *assets)
         assert any("visits" in message for message in messages)
         logged.append(messages)
