@@ -81,7 +81,7 @@ def _refuse_without_driver() -> None:
     try:
         import dagster_postgres  # noqa: F401
         import psycopg  # noqa: F401
-        import psycopg2  # type: ignore[import-untyped]  # noqa: F401
+        import psycopg2  # noqa: F401  # Dagster imports it
     except ImportError as lacking:
         raise BadInput(
             f"Dagster's history in PostgreSQL needs dagster-postgres, which is not here ({lacking}): "

@@ -4,7 +4,7 @@ Read back as an input, a confidential table would pass for a public list, or one
 ways around the doors that the asset graph cannot see. Written to as a file of alerts, the ledger would be no more.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from density_assets.errors import BadInput
@@ -15,7 +15,7 @@ from density_assets.settings import Settings
 KEPT = ("confidential", "release", "locks", "dagster")  # folders of a city under the home
 
 
-def refuse_kept(files: Iterable[RecordFile], home: Path, roots: Iterable[str] = ()) -> None:
+def refuse_kept(files: Iterable[RecordFile], home: Path, roots: Sequence[str] = ()) -> None:
     """Raise if a file, once links are followed, lies in a city's folder, is the ledger, or is a confidential week.
 
     roots: where confidential weeks of any city of the home are kept besides it.

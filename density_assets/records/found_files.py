@@ -29,7 +29,7 @@ def record_files(pattern: str, week: date, folder: Path) -> list[RecordFile]:
 def is_complete(pattern: str, week: date, folder: Path) -> bool:
     """Whether `_SUCCESS` lies beside the files of a week."""
     if is_url(pattern):
-        system, inside = _store(pattern.replace("{week}", str(week)).rsplit("/", 1)[0])
+        system, inside = store_of(pattern.replace("{week}", str(week)).rsplit("/", 1)[0])
         folders = system.glob(inside)
         return bool(folders) and all(system.exists(f"{name}/{SUCCESS}") for name in folders)
     folders = glob.glob(str(Path(_glob(pattern, week, folder)).parent), recursive=True)
@@ -42,7 +42,7 @@ def _here(path: str) -> list[RecordFile]:
 
 
 def _there(url: str) -> list[RecordFile]:
-    system, inside = _store(url)
+    system, inside = store_of(url)
     found = system.glob(inside, detail=True)
     names = sorted(name for name, about in found.items() if about["type"] == "file")
     return [system.unstrip_protocol(name) for name in names if _is_data(name.rsplit("/", 1)[-1])]
@@ -52,13 +52,17 @@ def _is_data(name: str) -> bool:
     return not name.startswith(("_", "."))
 
 
-def _store(url: str) -> tuple[AbstractFileSystem, str]:
+def store_of(url: str, setting: str = "city.visits") -> tuple[AbstractFileSystem, str]:
+    """What opens the store of a URL, and the name inside it; it remembers no listing, because others write there.
+
+    setting: which one names the URL.
+    """
     try:
-        system, inside = url_to_fs(url, use_listings_cache=False)
+        system, inside = url_to_fs(url, use_listings_cache=False, skip_instance_cache=True)
     except (ImportError, ValueError) as error:
         raise BadInput(
-            f"city.visits must lie in a store that is known, {url} gave {type(error).__name__}: for S3 "
-            "`pip install density-assets[s3]`"
+            f"{setting} must lie in a store that is known, {url} gave {type(error).__name__}: for S3 "
+            "`pip install density-assets[s3]`, for others the package that fsspec names"
         ) from None
     return system, inside
 

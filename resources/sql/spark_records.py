@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from fsspec.core import url_to_fs
 
 from density_assets.damage import ARROW_DAMAGE
 from density_assets.errors import BadInput
+from density_assets.records.found_files import store_of
 from density_assets.records.values import FARTHEST, MOST, UNITS
 from density_assets.setting_types import is_url
 from density_assets.sql_names import backquoted
@@ -47,7 +47,7 @@ def open_records(session: "SparkSession", files: Sequence[str], wanted: Mapping[
     by_columns: dict[Columns, list[str]] = {}
     for file in files:
         by_columns.setdefault(_columns(file, wanted), []).append(file)
-    textual = not all(pa.types.is_integer(user.kind) and not _unsigned(user.kind) for user, _, _ in by_columns)
+    textual = not all(pa.types.is_integer(user.kind) and not pa.types.is_uint64(user.kind) for user, _, _ in by_columns)
     parts = [_records(session, same, columns, textual=textual) for columns, same in by_columns.items()]
     return reduce(lambda one, other: one.union(other), parts)
 
@@ -84,7 +84,7 @@ def hadoop_path(name: str) -> str:
 
 
 def _columns(file: str, wanted: Mapping[str, str]) -> Columns:
-    system, inside = url_to_fs(file)
+    system, inside = store_of(file)
     shown = inside.rsplit("/", 1)[-1]
     if not shown.endswith(".parquet"):
         raise BadInput(f"on Spark visit files must be .parquet, got {shown}: convert it, or use DuckDB")
@@ -128,10 +128,6 @@ def _column(name: str, kind: pa.DataType, physical: str) -> Column:
 
 def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
-
-
-def _unsigned(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_uint64(kind))
 
 
 def _text(column: Column) -> str:

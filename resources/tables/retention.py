@@ -38,8 +38,7 @@ def purge(store: Store, week: date, revision: int, *, force: bool = False) -> li
                 f"the week of {week} must be released before its records are erased, but {lacking}: release it first, "
                 "or force the purge (make purge … FORCE=1) and give the release up"
             )
-        here, elsewhere = traces(store, week), store.traces_elsewhere(week)
-        store.erase_elsewhere(week)
+        here, elsewhere = traces(store, week), store.erase_elsewhere(week)
         for file in here:
             file.unlink(missing_ok=True)
     shutil.rmtree(store.confidential / "staging" / str(week), ignore_errors=True)

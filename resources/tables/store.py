@@ -47,10 +47,12 @@ class Store(ReleasedTables):
         self._files = WeekFiles(self.confidential, self.keyed)
         self.weeks: Weeks = self._files
         if weeks is not None:
-            note_root(self.confidential, self._root(home, weeks, city))
-        self._roots = [WeekObjects(root, self.confidential, self.keyed) for root in roots_of(self.confidential)]
-        if weeks is not None:
-            (self.weeks,) = [kept for kept in self._roots if kept.root == self._root(home, weeks, city)]
+            root = self._root(home, weeks, city)
+            note_root(self.confidential, root)
+            self.weeks = self._weeks_at(root)
+
+    def _weeks_at(self, root: str) -> WeekObjects:
+        return WeekObjects(root, self.confidential, self.keyed)
 
     @staticmethod
     def _root(home: Path, weeks: str, city: str) -> str:
@@ -63,14 +65,9 @@ class Store(ReleasedTables):
             raise BadInput(f"storage.weeks must not be a folder of the home that others may read, got {weeks}")
         return str(real)
 
-    def traces_elsewhere(self, week: date) -> list[str]:
-        """Every file of a week at any place, the home aside, where weeks of the city were ever kept."""
-        return [name for kept in self._roots for name in kept.traces(week)]
-
-    def erase_elsewhere(self, week: date) -> None:
-        """Remove those files."""
-        for kept in self._roots:
-            kept.erase(week)
+    def erase_elsewhere(self, week: date) -> list[str]:
+        """Remove every file of a week at any place, the home aside, where weeks of the city were ever kept."""
+        return [name for root in roots_of(self.confidential) for name in self._weeks_at(root).erase(week)]
 
     def _make_folders(self) -> None:
         make_folder(self.release)

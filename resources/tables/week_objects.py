@@ -25,11 +25,10 @@ from datetime import date
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from fsspec import AbstractFileSystem
-from fsspec.core import url_to_fs
 from fsspec.implementations.local import LocalFileSystem
 
 from density_assets.errors import BadInput
+from density_assets.records.found_files import store_of
 from resources.tables.digests import Keyed
 from resources.tables.files import private_files, write_durably
 from resources.tables.spill import spill_folder
@@ -59,11 +58,12 @@ class WeekObjects:
 
     def __init__(self, root: str, confidential: Path, keyed: Keyed) -> None:
         """confidential: the folder of the home where a week is written before it is put elsewhere."""
-        self._url = self.root = root.rstrip("/")
+        self._url = root.rstrip("/")
         self._confidential = confidential
         self._keyed = keyed
         with reaching(root):
-            self._system, self._root = _file_system(root)
+            self._system, inside = store_of(root, "storage.weeks")
+        self._root = inside.rstrip("/")
         self._local = isinstance(self._system, LocalFileSystem)
 
     def exists(self, table: str, week: date) -> bool:
@@ -113,9 +113,11 @@ class WeekObjects:
                 with suppress(Exception):  # what went wrong first is what matters
                     self._system.rm(folder, recursive=True)
                 raise
+            with reaching(self._url):  # from here on it counts, whether or not others can be removed
+                self._remove_others(table, week, name)
 
     def _publish(self, table: str, week: date, attempt: str, content: str, stamp: Stamp) -> None:
-        """Let an attempt count, and remove all others."""
+        """Let an attempt count."""
         folder = self._folder(table, week)
         names = self._system.ls(f"{folder}/{attempt}", detail=False)
         files = sorted(name for name in names if _is_ours(name))
@@ -133,7 +135,9 @@ class WeekObjects:
         noted = {"attempt": attempt, "content": self._keyed(said), "files": digests, "stamp": stamp}
         sealed = {"noted": noted, "seal": self._seal(table, week, noted)}
         self._put(self._current(table, week), json.dumps(sealed).encode())
-        for name in self._system.ls(folder, detail=False):
+
+    def _remove_others(self, table: str, week: date, attempt: str) -> None:
+        for name in self._system.ls(self._folder(table, week), detail=False):
             if PurePosixPath(name).name not in (attempt, CURRENT):
                 self._system.rm(name, recursive=True)
 
@@ -156,16 +160,11 @@ class WeekObjects:
         mark = self._mark(table, week)
         return mark.exists() and mark.read_text() == self._noted(table, week)["attempt"]
 
-    def traces(self, week: date) -> list[str]:
-        """Every file of a week, of attempts that were given up too; those in the home are found there."""
+    def erase(self, week: date) -> list[str]:
+        """Remove every file of a week, of attempts that were given up too; those in the home are found there."""
         if self._at_home():
             return []
-        return [self._openable(name) for name in self._all(week)]
-
-    def erase(self, week: date) -> None:
-        """Remove those files."""
-        if self._at_home():
-            return
+        found = self._all(week)
         with reaching(self._url):
             for folder in self._weeks(week):
                 self._system.rm(folder, recursive=True)
@@ -174,6 +173,7 @@ class WeekObjects:
                     f"erasing the week of {week} must leave nothing at {self._url}, {len(left)} files are still there: "
                     "erase it again, and look whether the store keeps versions of removed files"
                 )
+        return [self._openable(name) for name in found]
 
     def views(self) -> dict[str, list[str]]:
         """The files of this machine that hold whole weeks, by table; of a store elsewhere nothing."""
@@ -248,17 +248,6 @@ class WeekObjects:
             write_durably(Path(name), content)
         else:
             self._system.pipe_file(name, content)
-
-
-def _file_system(root: str) -> tuple[AbstractFileSystem, str]:
-    try:
-        system, inside = url_to_fs(root, use_listings_cache=False, skip_instance_cache=True)
-    except (ImportError, ValueError) as error:
-        raise BadInput(
-            f"storage.weeks must lie in a store that is known, {root} gave {type(error).__name__}: for S3 "
-            "`pip install density-assets[s3]`, for others the package that fsspec names"
-        ) from None
-    return system, inside.rstrip("/")
 
 
 def _is_ours(name: str) -> bool:

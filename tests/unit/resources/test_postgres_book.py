@@ -2,6 +2,7 @@
 
 import json
 import threading
+from contextlib import contextmanager
 from functools import partial
 
 import numpy as np
@@ -241,41 +242,41 @@ def test_of_two_runs_that_drew_one_door_the_first_is_believed(kept, tmp_path):
 # --- a server that goes -----------------------------------------------------------------------------------------------
 
 
-def test_a_server_that_goes_between_charge_and_draw_stops_the_draw(kept, monkeypatch):
-    door = Door(kept.home, url=kept.url)
-    reserve = Ledger.reserve
+@contextmanager
+def gone_after(kept, monkeypatch, owner: type, deed: str):
+    """The server stops once something was done, and is back at the end."""
+    done = getattr(owner, deed)
 
-    def reserved(self, *arguments):
-        due = reserve(self, *arguments)
+    def and_gone(self, *arguments):
+        result = done(self, *arguments)
         kept.server.stop()
-        return due
+        return result
 
     try:
-        with monkeypatch.context() as patch, pytest.raises(LedgerError, match=r"must answer, but .* nothing is drawn"):
-            patch.setattr(Ledger, "reserve", reserved)
-            door()
-        assert door.drawn == 0
+        with monkeypatch.context() as patch:
+            patch.setattr(owner, deed, and_gone)
+            yield
     finally:
         kept.server.start()
+
+
+def test_a_server_that_goes_between_charge_and_draw_stops_the_draw(kept, monkeypatch):
+    door = Door(kept.home, url=kept.url)
+    with gone_after(kept, monkeypatch, Ledger, "reserve"):
+        with pytest.raises(LedgerError, match=r"must answer, but .* nothing is drawn"):
+            door()
+        assert door.drawn == 0
     door()
     assert (door.drawn, len(kept.ledger.rows())) == (1, 2)  # what was paid for is used
 
 
 def test_a_server_that_goes_between_draw_and_store_costs_the_charge_and_no_more(kept, monkeypatch):
     door = Door(kept.home, url=kept.url)
-    set_aside = Measurements._set_aside
-
-    def put_aside(self, *arguments):
-        content = set_aside(self, *arguments)
-        kept.server.stop()
-        return content
-
-    try:
-        with monkeypatch.context() as patch, pytest.raises(LedgerError, match=r"must answer, but .* bring it back"):
-            patch.setattr(Measurements, "_set_aside", put_aside)
-            door()
-    finally:
-        kept.server.start()
+    with (
+        gone_after(kept, monkeypatch, Measurements, "_set_aside"),
+        pytest.raises(LedgerError, match=r"must answer, but .* bring it back"),
+    ):
+        door()
     drawn = door()
     np.testing.assert_array_equal(drawn.values["weighted"], door().values["weighted"])
     series = [row for row in kept.ledger.rows() if row.charge.door == "noisy_series"]

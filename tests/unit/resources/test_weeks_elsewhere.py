@@ -331,6 +331,19 @@ def test_weeks_are_not_kept_where_others_read(tmp_path):
         Store(tmp_path, "town", None, str(tmp_path / "town" / "release"))
 
 
+def test_a_week_that_counts_stays_when_older_attempts_cannot_be_removed(store, monkeypatch):
+    store.write_week("visits", WEEK, FRAME)
+
+    def stuck(*_: object, **__: object) -> None:
+        raise PermissionError("no")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store.weeks._system, "rm", stuck)
+        with pytest.raises(BadInput, match="it gave PermissionError"):
+            store.write_week("visits", WEEK, FRAME.head(1))
+    assert store.read_week("visits", WEEK).equals(FRAME.head(1))
+
+
 def test_a_store_that_nobody_knows_is_refused(tmp_path):
     with pytest.raises(BadInput, match="nowhere://bucket"):
         Store(tmp_path, "town", None, "nowhere://bucket")
