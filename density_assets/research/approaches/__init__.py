@@ -1,0 +1,1 @@
+"""The three approaches of the chapter side by side: answer queries, publish trajectories, publish the density."""
