@@ -13,7 +13,7 @@ from collections.abc import Callable
 import typer
 from typer.exceptions import TyperException
 
-from density_assets.cli import books, keeping, looking, studies, weeks
+from density_assets.cli import asking, books, keeping, looking, studies, weeks
 from density_assets.environment import HOME, home_here
 from density_assets.errors import BadInput
 
@@ -28,7 +28,7 @@ _PANELS: dict[str, tuple[Callable[..., int], ...]] = {
     "Budget and audit": (books.budget, books.verify, books.audit),
     "Ledger": (keeping.ledger, keeping.policy, keeping.approve, keeping.sign),
     "Studies": (studies.study, studies.results),
-    "Looking": (looking.check, looking.ui),
+    "Looking": (looking.check, asking.ask, looking.ui),
 }
 for _panel, _commands in _PANELS.items():
     for _command in _commands:

@@ -1,0 +1,41 @@
+"""Asking a release: sums of published counts with their intervals; nothing is charged, whatever is asked."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from density_assets.cli.options import SettingsFile
+
+
+def ask(
+    question: Annotated[str, typer.Argument(help='For example "cells=C0001,C0002 hours=sat:18-23".')],
+    release: Annotated[
+        Path | None,
+        typer.Option("--release", help="A file density_….parquet of a release; by default the newest of the city."),
+    ] = None,
+    week: Annotated[str | None, typer.Option("--week", help="The Monday of the week; by default the last one.")] = None,
+    settings: SettingsFile = None,
+) -> int:
+    """Say how many visits a release has in some cells and hours, with the 95 % interval; free."""
+    from density_assets.calendar import parse_week
+    from density_assets.publication.questions import answer, asked, newest_counts, read_released
+
+    if release is None:
+        from density_assets.city import City
+
+        release = newest_counts(City.here().store.release, parse_week(week) if week else None)
+    released = read_released(release)
+    meant = asked(question, released.cell_ids)
+    told = answer(released, meant)
+    print(f"{told.visits:,} visits in {_counted(meant.cells, 'cell')} and {_counted(meant.hours, 'hour')}")
+    if told.interval is None:
+        print("the release does not tell the error of sums: its scheme publishes none")
+    else:
+        print(f"95 % interval {told.interval[0]:,} to {told.interval[1]:,} (standard error {told.error:,.1f})")
+    print(f"from {release.name}; visits, not people")
+    return 0
+
+
+def _counted(things: tuple[int, ...], name: str) -> str:
+    return f"{len(things):,} {name}{'' if len(things) == 1 else 's'}"
