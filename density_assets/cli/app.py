@@ -27,7 +27,7 @@ _PANELS: dict[str, tuple[Callable[..., int], ...]] = {
     "Weeks": (weeks.release, weeks.backfill, weeks.rebuild, weeks.final, weeks.evaluate, weeks.purge),
     "Budget and audit": (books.budget, books.verify, books.audit),
     "Ledger": (keeping.ledger, keeping.policy, keeping.approve, keeping.sign),
-    "Studies": (studies.study, studies.results),
+    "Studies": (studies.study, studies.technique, studies.results),
     "Looking": (looking.check, asking.ask, looking.ui),
 }
 for _panel, _commands in _PANELS.items():

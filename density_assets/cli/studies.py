@@ -36,6 +36,26 @@ def study(
     return 0
 
 
+def technique(
+    name: Annotated[str, typer.Argument(help="The name of the technique; a wrong one lists them all.")],
+    parameters: Annotated[list[str] | None, typer.Argument(metavar="NAME=VALUE", help="Its parameters.")] = None,
+    settings: SettingsFile = None,
+    week: Week = None,
+    people: Annotated[int, typer.Option("--people", min=1, help="Invented people, without --data.")] = 20_000,
+    places: Annotated[int, typer.Option("--places", min=18, help="Places of their town.")] = 150,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the town and of all draws.")] = 0,
+    data: Annotated[Path | None, typer.Option("--data", help="Files of traces; the output stays confidential.")] = None,
+) -> int:
+    """Try one way to publish a week: answers, trajectories or density. Never releasable."""
+    from density_assets.research.approaches.techniques import technique_named
+    from density_assets.research.approaches.trying import attempt, chosen, population
+
+    wanted, source = technique_named(name), _source(week, data)
+    given = chosen(wanted, parameters or [])
+    print(attempt(wanted, given, population(source, people, places, seed), seed, source))
+    return 0
+
+
 def results(
     # `--studies a b c`: the option takes one name, the argument those that follow it.
     more: Annotated[

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from density_assets.research.approaches.approaches_study import APPROACHES_STUDY
 from density_assets.research.density.cell_series import CELL_SERIES
 from density_assets.research.density.cells import CELLS_STUDY, CHAPTER_STUDY
 from density_assets.research.density.hours import HOURS_STUDY
@@ -38,6 +39,7 @@ STUDIES: dict[str, Study[Any]] = {
         CHANGES_STUDY,
         SUMS_STUDY,
         SIZES_STUDY,
+        APPROACHES_STUDY,
         MOVING_CHARACTERISTICS,
         RECOVERY,
         HYBRID_THRESHOLD,

@@ -23,8 +23,9 @@ import polars as pl
 import threadpoolctl
 from matplotlib.figure import Figure
 
+from density_assets.privacy.estimates import WITH_EARLIER_WEEKS
 from density_assets.publication.pictures.picture import png
-from density_assets.schemes import SCHEMES
+from density_assets.schemes import SCHEMES, learning_scheme
 from density_assets.settings import Settings
 from resources.tables.content import fingerprint
 from resources.tables.files import make_folder, parquet_bytes, private_files, write_durably
@@ -141,12 +142,17 @@ class Study(Generic[Inputs]):
         schemes = {str(point["scheme"]) for point in self.grid if "scheme" in point} & SCHEMES.keys()
         if self.weekly and "name" not in self.chooses:
             schemes |= {settings.scheme.name}
-        made_from: Row = {"schemes": {name: SCHEMES[name].version for name in schemes}, "data": source.traces()}
+        made_from: Row = {"schemes": {name: _versions(name) for name in schemes}, "data": source.traces()}
         if self.weekly:
             made_from |= {"week": str(source.week), "tables": {name: source.fingerprint(name) for name in self.tables}}
             made_from |= {"privacy": settings.privacy.model_dump(exclude=BUDGET | self.chooses)}
             made_from |= {"scheme": settings.scheme.model_dump(exclude=set(self.chooses))}
         return hashed(made_from | self.made_from(source))
+
+
+def _versions(scheme: str) -> list[int]:
+    """Of a scheme's draws and, where weeks are estimated apart from them, of the estimator."""
+    return [SCHEMES[scheme].version, *([WITH_EARLIER_WEEKS] if learning_scheme(scheme) else [])]
 
 
 def conduct(study: Study[Any], source: Source, repetitions: int, report: Report) -> Outcome:

@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 
 from density_assets.geography.places import Places
 from density_assets.privacy.noise import Noise
-from density_assets.schemes.scheme import Counts, Floats, Plan, Scheme, Values
+from density_assets.schemes.learning import estimate_after
+from density_assets.schemes.lowrank import LowRank
+from density_assets.schemes.scheme import Counts, Estimate, Floats, Plan, Scheme, Values
 from density_assets.settings import Settings
 
 
@@ -38,9 +40,17 @@ def draw(scheme: Scheme, plan: Plan, counts: Counts, places: Places, noise: Nois
 
 
 def cell_density(scheme: Scheme, settings: Settings, plan: Plan, drawn: Drawn, places: Places) -> Floats:
-    """Visits per cell and hour, from noisy numbers and public geography alone."""
-    estimate = scheme.estimate(settings, plan, drawn.totals, drawn.labels, drawn.series, places)
-    return np.asarray(places.to_cells(scheme.places) @ estimate.series)
+    """Visits per cell and hour, from noisy numbers and public geography alone, as a city's first week is released."""
+    return np.asarray(places.to_cells(scheme.places) @ _first_week(scheme, settings, plan, drawn, places).series)
+
+
+def _first_week(scheme: Scheme, settings: Settings, plan: Plan, drawn: Drawn, places: Places) -> Estimate:
+    """The estimate without a past; a scheme that learns falls back to its own where the estimator fails."""
+    estimate = None
+    if isinstance(scheme, LowRank):
+        measured = scheme.measured(plan, drawn.totals, drawn.series)
+        estimate = estimate_after(None, measured, places.to_cells("towers"), places.tower_xy)
+    return estimate or scheme.estimate(settings, plan, drawn.totals, drawn.labels, drawn.series, places)
 
 
 def run(scheme: Scheme, settings: Settings, plan: Plan, counts: Counts, places: Places, noise: Noise) -> Floats:

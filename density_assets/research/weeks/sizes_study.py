@@ -42,7 +42,7 @@ EPSILONS = (0.1, 0.3, 1.0)
 METRICS = ("mre", "pc")
 WORSE = 1.03  # times the error of EFPAG, at most
 FLAT, EMPTY = "flat map, noisy rhythm", "empty map"
-SCHEMES_RUN = ("lowrank", "efpag")
+BESIDE = "efpag"
 BY = ["generator", "towers", "users", "epsilon", "method"]
 
 
@@ -95,8 +95,7 @@ def once(cities: SmallCities, point: Row, seed: int) -> list[Row]:
     (week,), ground = small.city.weeks, small.city.ground
     measured = measure(week, promise, (seed, 1))
     estimate, _ = LEARNING(None, measured, ground.towers.xy)
-    densities = {LEARNING_NAME: ground.to_cells @ estimate.series}
-    densities |= {name: _released(small, name, promise, seed) for name in SCHEMES_RUN}
+    densities = {LEARNING_NAME: ground.to_cells @ estimate.series, BESIDE: _released(small, BESIDE, promise, seed)}
     true = ground.to_cells @ week.original
     densities |= {FLAT: ground.to_cells @ flat_map(measured), EMPTY: np.zeros_like(true)}
     return [{"method": name, "mre": mre(true, map_), "pc": pearson(true, map_)} for name, map_ in densities.items()]
@@ -137,12 +136,12 @@ def _beside_efpag(results: pl.DataFrame) -> pl.DataFrame:
     """One row per city and epsilon: the error of each method, and the estimator's as a multiple of EFPAG's."""
     means = averaged(results, BY, METRICS)
     wide = means.pivot("method", index=BY[:-1], values="mre")
-    return wide.with_columns(ratio=pl.col(LEARNING_NAME) / pl.col("efpag"))
+    return wide.with_columns(ratio=pl.col(LEARNING_NAME) / pl.col(BESIDE))
 
 
 def summary(results: pl.DataFrame) -> str:
     """MRE of every method, and the estimator beside EFPAG."""
-    methods = (LEARNING_NAME, *SCHEMES_RUN, FLAT, EMPTY)
+    methods = (LEARNING_NAME, BESIDE, FLAT, EMPTY)
     rows = [
         [
             row["generator"],
@@ -165,7 +164,7 @@ def summary(results: pl.DataFrame) -> str:
 
 def made_from(source: Source) -> Row:
     """What is compared, and the plans of the cities."""
-    versions = {LEARNING_NAME: LEARNING_VERSION} | {name: SCHEMES[name].version for name in SCHEMES_RUN}
+    versions = {LEARNING_NAME: LEARNING_VERSION, BESIDE: SCHEMES[BESIDE].version}
     return {"compared": versions, "cities": [_plan_of(*key).key for key in product(SEEDS, TOWERS, USERS[:1])]}
 
 

@@ -1,0 +1,130 @@
+"""What an attacker gains from what a technique publishes: one small crowd for each attack, the same for all techniques.
+
+membership   Is a person among those counted? Weeks of a hundred people are published, half of them with the victim
+             added. The attacker knows the victim's week, and how much maps vary from week to week. In the map she
+             looks for the victim's places and hours, the steadier the more; among records for the likest.
+recovery     Where was everybody? People who are seen every hour are linked from hour to hour and from day to day (Xu et
+             al. 2017); what the attack would find in counts of other people is no gain.
+uniqueness   Which record is whose? Four points of a person are looked up among the records.
+
+Small crowds hide people worse than cities do, so these are what an attacker can hope for at most. Noise depends on the
+promise alone.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from density_assets.calendar import HOURS
+from density_assets.estimation.consistency import scaled_to
+from density_assets.geography.embedded import embedded_city
+from density_assets.people.crowd import crowd
+from density_assets.research.approaches.technique import AnyTechnique, Floats, Parameters
+from density_assets.research.approaches.town import town
+from density_assets.research.membership.attack import auc
+from density_assets.research.membership.victims import choose_victims
+from density_assets.research.moving.recovery_attack import recover
+from density_assets.research.moving.recovery_attack import score as recovered_share
+from density_assets.research.traces.matrix import Matrix, Traces, binary
+
+Ints = NDArray[np.int64]
+
+PEOPLE, PLACES, GROUP, SEED = 400, 60, 100, 21
+WEEKS = 24  # that are published of each victim, half of them with the victim
+SEEN_PEOPLE, SEEN_PLACES, DAYS = 150, 60, 7
+
+
+@dataclass(frozen=True)
+class Seen:
+    """People who are seen at one place every hour of a week, and as many others of the same town."""
+
+    places: Ints
+    others: Ints
+    traces: Traces
+
+
+@lru_cache(maxsize=1)
+def crowd_of_victims() -> Traces:
+    """The people whose membership is at stake."""
+    return town(PEOPLE, PLACES, SEED)
+
+
+def membership(technique: AnyTechnique, chosen: Parameters, seed: int) -> dict[str, float]:
+    """AUC of the attack on the map and, where records are published, on those; one victim of each kind of mobility."""
+    people = crowd_of_victims()
+    of_map, of_records = [], []
+    for victim in choose_victims(people, SEED)[:, seed].tolist():
+        rng = np.random.default_rng([seed, victim])
+        holds, maps, likeness = _weeks(technique, chosen, people, victim, rng)
+        own = people.matrix[[victim]].toarray()[0]
+        spread = maps.var(axis=0)
+        of_map.append(auc(holds, maps @ (own / (spread + spread.mean() + 1e-9))))
+        if likeness is not None:
+            of_records.append(auc(holds, likeness))
+    found = {"of_map": float(np.mean(of_map))}
+    return found | ({"of_records": float(np.mean(of_records))} if of_records else {})
+
+
+def _weeks(
+    technique: AnyTechnique, chosen: Parameters, people: Traces, victim: int, rng: np.random.Generator
+) -> tuple[NDArray[np.bool_], Floats, Floats | None]:
+    """Weeks with and without the victim: whether, the map, and how like the victim the likest record is."""
+    others = np.delete(np.arange(len(people.users)), victim)
+    holds = np.arange(WEEKS) % 2 == 0
+    maps, likeness = [], []
+    for held in holds:
+        group = rng.permutation(others)[:GROUP]
+        members = rng.permutation(np.append(group, victim) if held else group)
+        published = technique.publish(people.rows(members), chosen, int(rng.integers(2**31)))
+        maps.append(published.density.ravel())
+        if published.traces is not None:
+            likeness.append(_likest(people.matrix[[victim]], published.traces))
+    return holds, np.stack(maps), np.array(likeness) if likeness else None
+
+
+def _likest(own: Matrix, records: Traces) -> float:
+    """The largest share of points that a record has in common with the victim's, of all points of both."""
+    common = np.asarray((records.matrix @ own.T).toarray()).ravel()
+    sizes = np.diff(records.matrix.indptr) + own.sum() - common
+    return float((common / np.maximum(sizes, 1)).max(initial=0.0))
+
+
+@lru_cache(maxsize=1)
+def crowd_to_recover() -> Seen:
+    """The people whose week is to be recovered."""
+    xy = embedded_city(cells=SEEN_PLACES, towers=SEEN_PLACES, seed=SEED)[1].xy
+    both = np.hstack(list(crowd(2 * SEEN_PEOPLE, DAYS, SEED, xy, tuple(range(24))).cells)).astype(np.int64)
+    places, others = both[:SEEN_PEOPLE], both[SEEN_PEOPLE:]
+    user = np.repeat(np.arange(SEEN_PEOPLE), HOURS)
+    column = (places * HOURS + np.arange(HOURS)).ravel()
+    matrix = binary(user, column, (SEEN_PEOPLE, len(xy) * HOURS))
+    return Seen(places, others, Traces(matrix, np.arange(SEEN_PEOPLE), HOURS, xy))
+
+
+def recovery(technique: AnyTechnique, chosen: Parameters, seed: int) -> float:
+    """Share of (person, hour) points that are recovered, between what others' counts give (0) and exact ones (1)."""
+    people = crowd_to_recover()
+    published = technique.publish(people.traces, chosen, seed)
+    floor, most = _found_without_noise()
+    return (_found(np.maximum(published.density, 0.0).T, seed) - floor) / (most - floor)
+
+
+@lru_cache(maxsize=1)
+def _found_without_noise() -> tuple[float, float]:
+    people = crowd_to_recover()
+    counts = [_histograms(places, people.traces.rois) for places in (people.others, people.places)]
+    return _found(counts[0], 0), _found(counts[1], 0)
+
+
+def _found(density: Floats, seed: int) -> float:
+    people = crowd_to_recover()
+    counts = scaled_to(density, len(people.places), np.random.default_rng(seed))
+    still = np.ones(24, dtype=bool)  # linking by distance alone is the stronger attack on hourly counts
+    xy = people.traces.positions
+    return recovered_share(people.places, recover(np.split(counts, DAYS), xy, still), xy)[0]
+
+
+def _histograms(places: Ints, rois: int) -> Floats:
+    return np.stack([np.bincount(hour, minlength=rois) for hour in places.T]).astype(np.float64)

@@ -1,0 +1,144 @@
+"""One technique on one population: what it would publish, how far off that is, and a note that nobody may release it.
+
+Nothing here is paid for, and errors compare with the truth: all of it belongs to the evaluation zone. Files are stamped
+as a simulation; those made of traces a person brings stay in the confidential folder.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from pydantic import ValidationError
+
+from density_assets.calendar import HOURS
+from density_assets.errors import BadInput, nearest
+from density_assets.privacy.accounting import spent
+from density_assets.research.approaches.technique import AnyTechnique, Parameters, Published
+from density_assets.research.approaches.town import town
+from density_assets.research.approaches.workload import METRICS, score
+from density_assets.research.markdown_tables import markdown
+from density_assets.research.study import Source
+from density_assets.research.traces.files import read_traces
+from density_assets.research.traces.matrix import Traces
+from density_assets.research.traces.recipe import read_recipe
+from resources.tables.files import make_folder, parquet_bytes, private_files, write_durably
+
+METRES_PER_KILOMETRE = 1_000.0
+STAMP = "Simulation: nobody paid for this and it was compared with the truth. It must never be released."
+
+
+def population(source: Source, people: int, places: int, seed: int) -> Traces:
+    """The first week of the traces that a person names; without them, a town of invented people."""
+    if source.data is None:
+        return town(people, places, seed, source.week)
+    recipe = read_recipe(source.data)
+    if recipe.kind == "visits" and not source.settings.city.synthetic:
+        raise BadInput(
+            "techniques must be tried on a synthetic city or on research traces, got visits of a city with records of "
+            "real people: they are compared with the truth, which nobody pays for"
+        )
+    reading = read_traces(source.data, recipe)
+    source.report(f"records left out: {reading.left_out or 'none'}")
+    week = reading.traces.week(0)
+    return replace(week, positions=week.positions * METRES_PER_KILOMETRE)
+
+
+def chosen(technique: AnyTechnique, given: Sequence[str]) -> Parameters:
+    """Parameters as a person types them, `name=value` each; what is not named has its default."""
+    pairs = [text.partition("=") for text in given]
+    for text, (_, equals, value) in zip(given, pairs, strict=True):
+        if not (equals and value):
+            raise BadInput(f"parameters must be given as name=value, got {text!r}")
+    try:
+        parameters: Parameters = technique.parameters.model_validate({name: _value(text) for name, _, text in pairs})
+    except ValidationError as error:
+        raise BadInput("; ".join(_said(technique, problem) for problem in error.errors())) from None
+    return parameters
+
+
+def attempt(technique: AnyTechnique, parameters: Parameters, traces: Traces, seed: int, source: Source) -> str:
+    """Publish as if it were allowed; returns what there is to say, which lies beside the files."""
+    folder = source.folder / "techniques" / technique.name
+    if source.data is None:
+        return _attempt(technique, parameters, traces, seed, folder)
+    with private_files():
+        return _attempt(technique, parameters, traces, seed, folder)
+
+
+def _attempt(technique: AnyTechnique, parameters: Parameters, traces: Traces, seed: int, folder: Path) -> str:
+    published = technique.publish(traces, parameters, seed)
+    said = report(technique, parameters, published, traces)
+    make_folder(folder)
+    files = {"report.md": said.encode(), "density.parquet": parquet_bytes(_density(published))}
+    if published.traces is not None:
+        files["records.parquet"] = parquet_bytes(_records(published.traces))
+    for name, content in files.items():
+        write_durably(folder / name, content)
+    return f"{said}\n{folder}"
+
+
+def report(technique: AnyTechnique, parameters: Parameters, published: Published, traces: Traces) -> str:
+    """What a technique promises, was given, has published, and how far off that is."""
+    truth = traces.aggregate().astype(np.float64)
+    errors = score(truth, published.density, traces.positions)
+    paragraphs = [
+        f"# {technique.name} ({technique.source})",
+        STAMP,
+        f"Protects {technique.protects}: {technique.promise}.",
+        _table("parameter", parameters.model_dump()),
+        _spent(parameters, published),
+        _table("published", {"visits": round(float(published.density.sum())), **published.facts}),
+        f"{len(traces.users):,} people, {traces.rois} places, {traces.matrix.nnz:,} visits. Errors:",
+        _table("metric", {name: round(errors[name], 3) for name in METRICS}),
+    ]
+    return "\n\n".join(filter(None, paragraphs)) + "\n"
+
+
+def _spent(parameters: Parameters, published: Published) -> str:
+    delta = getattr(parameters, "delta", None)
+    if not published.events or delta is None:
+        return ""
+    return (
+        f"Spent: epsilon {spent(published.events, delta).epsilon:.3f} at delta {delta:g}, by events fixed beforehand."
+    )
+
+
+def _table(head: str, facts: Mapping[str, Any]) -> str:
+    rows = [(name.replace("_", " "), f"{value}") for name, value in facts.items()]
+    return markdown((head, "value"), rows, "l") if rows else ""
+
+
+def _density(published: Published) -> pl.DataFrame:
+    places, hours = published.density.shape
+    return pl.DataFrame(
+        {
+            "place": np.repeat(np.arange(places), hours),
+            "hour": np.tile(np.arange(hours), places),
+            "visits": published.density.ravel(),
+            "stamp": ["simulation"] * published.density.size,
+        }
+    )
+
+
+def _records(traces: Traces) -> pl.DataFrame:
+    record, place, hour = traces.points()
+    stamp = ["simulation"] * len(record)
+    return pl.DataFrame({"record": record, "place": place, "hour": hour % HOURS, "stamp": stamp})
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _said(technique: AnyTechnique, problem: Any) -> str:
+    name, known = ".".join(map(str, problem["loc"])), technique.parameters.model_fields
+    if problem["type"] == "extra_forbidden":
+        return f"{technique.name} has no parameter {name!r}{nearest(name, known)}; it has {', '.join(known) or 'none'}"
+    return f"{technique.name}: {name} is refused, {problem['msg'].lower()}, got {problem['input']!r}"

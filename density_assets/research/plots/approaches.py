@@ -1,0 +1,54 @@
+"""Error against what an attacker gains, a mark per technique; and tracks before and after they were made alike."""
+
+import numpy as np
+import polars as pl
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from density_assets.publication.pictures.picture import INK, plain_numbers
+
+APPROACHES = {"queries": ("#4477aa", "s"), "trajectories": ("#ee6677", "^"), "density": ("#228833", "o")}
+PROMISED = "a user's week"
+
+
+def errors_against_gains(table: pl.DataFrame) -> Figure:
+    """One mark per technique: filled where a user's week is protected.
+
+    table: technique, approach, protects, mre, gain; means over repetitions.
+    """
+    figure = Figure(figsize=(8.2, 5.4), layout="constrained")
+    axes = figure.add_subplot()
+    for approach, (colour, mark) in APPROACHES.items():
+        for protects in (True, False):
+            part = table.filter((pl.col("approach") == approach) & ((pl.col("protects") == PROMISED) == protects))
+            label = f"{approach}{'' if protects else ', weaker or no promise'}"
+            face = colour if protects else "none"
+            axes.scatter(part["gain"], part["mre"], s=46, marker=mark, facecolor=face, edgecolor=colour, label=label)
+    for place, row in enumerate(table.sort("mre").iter_rows(named=True)):
+        shift = (6, 5) if place % 2 else (6, -10)
+        axes.annotate(row["technique"], (row["gain"], row["mre"]), shift, textcoords="offset points", fontsize=7)
+    axes.set_yscale("symlog", linthresh=0.1)
+    plain_numbers(axes.yaxis)
+    axes.set_xlim(-0.05, 1.18)
+    axes.set_xlabel("what an attacker gains: 0 nothing, 1 certainty", fontsize=9, color=INK)
+    axes.set_ylabel("mean relative error of cells and hours", fontsize=9, color=INK)
+    axes.grid(alpha=0.3)
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=8)
+    return figure
+
+
+def tracks_before_and_after(before: NDArray[np.float64], after: NDArray[np.float64]) -> Figure:
+    """Two maps side by side: tracks (people, hours, x and y in metres) as they were, and as they would be published."""
+    figure = Figure(figsize=(9.0, 4.4), layout="constrained")
+    panels = figure.subplots(1, 2, sharex=True, sharey=True)
+    for axes, tracks, title in zip(panels, (before, after), ("as they were", "as published"), strict=True):
+        lines = [track[~np.isnan(track).any(axis=1)] / 1_000 for track in tracks]
+        axes.add_collection(LineCollection(lines, linewidths=0.4, alpha=0.35, colors=INK))
+        axes.autoscale()
+        axes.set_aspect("equal")
+        axes.set_title(f"{len(lines):,} tracks {title}", fontsize=10, color=INK, loc="left")
+        axes.set_xlabel("km", fontsize=9, color=INK)
+        axes.spines[["top", "right"]].set_visible(False)
+    return figure
