@@ -8,9 +8,6 @@ All are upper bounds on the same thing, so the smallest may be reported.
 import math
 from collections.abc import Sequence
 
-import dp_accounting as dpa
-from dp_accounting import pld
-
 from density_assets.privacy.composition import Bound, compose, gaussian_epsilon
 from density_assets.privacy.events import Event, Gaussian, Laplace
 
@@ -38,6 +35,9 @@ def _gaussian_bound(events: Sequence[Gaussian], delta: float) -> Bound:
 
 
 def _pld_bound(events: Sequence[Event], delta: float) -> Bound:
+    import dp_accounting as dpa  # takes a second, and most releases need none of it
+    from dp_accounting import pld
+
     accountant = pld.PLDAccountant(dpa.NeighboringRelation.ADD_OR_REMOVE_ONE, PLD_INTERVAL)
     accountant.compose(dpa.ComposedDpEvent([event.dp_event for event in events]))
     return Bound(float(accountant.get_epsilon(delta)), delta, "PLD")

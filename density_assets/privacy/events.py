@@ -8,9 +8,10 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import dp_accounting as dpa
+if TYPE_CHECKING:
+    import dp_accounting as dpa
 
 
 @dataclass(frozen=True)
@@ -21,9 +22,11 @@ class Event(ABC):
     query: str
 
     @property
-    @abstractmethod
-    def dp_event(self) -> dpa.DpEvent:
-        """The same, as Google's dp-accounting knows it."""
+    def dp_event(self) -> "dpa.DpEvent":
+        """The same, as Google's dp-accounting knows it: by its cost in zCDP, where it knows no better."""
+        import dp_accounting as dpa  # takes a second, and most releases need none of it
+
+        return dpa.ZCDpEvent(self.rho)
 
     @property
     @abstractmethod
@@ -48,7 +51,9 @@ class Gaussian(Event):
         _positive(sigma=self.sigma, sensitivity=self.sensitivity)
 
     @property
-    def dp_event(self) -> dpa.DpEvent:
+    def dp_event(self) -> "dpa.DpEvent":
+        import dp_accounting as dpa
+
         return dpa.GaussianDpEvent(self.sigma / self.sensitivity)
 
     @property
@@ -86,7 +91,9 @@ class Laplace(_LaplaceNoise):
     kind: ClassVar[str] = "laplace"
 
     @property
-    def dp_event(self) -> dpa.DpEvent:
+    def dp_event(self) -> "dpa.DpEvent":
+        import dp_accounting as dpa
+
         return dpa.LaplaceDpEvent(self.scale / self.sensitivity)
 
 
@@ -99,10 +106,6 @@ class LaplaceVector(_LaplaceNoise):
     """
 
     kind: ClassVar[str] = "laplace_vector"
-
-    @property
-    def dp_event(self) -> dpa.DpEvent:
-        return dpa.ZCDpEvent(self.rho)
 
 
 @dataclass(frozen=True)
@@ -128,10 +131,6 @@ class Selection(Event):
     def scale(self) -> float:
         """Score differences of this size change a probability by a factor e."""
         return 2 * self.sensitivity / self.epsilon
-
-    @property
-    def dp_event(self) -> dpa.DpEvent:
-        return dpa.ZCDpEvent(self.rho)
 
 
 @dataclass(frozen=True)
@@ -213,10 +212,6 @@ class SparseVector(Event):
     @property
     def standard_deviation(self) -> float:
         return math.sqrt(2) * self.scale
-
-    @property
-    def dp_event(self) -> dpa.DpEvent:
-        return dpa.ZCDpEvent(self.rho)
 
 
 _KINDS: dict[str, type[Event]] = {

@@ -11,13 +11,17 @@ import os
 from typing import Any, Protocol
 
 import numpy as np
-import opendp.prelude as dp
 from numpy.typing import NDArray
+from opendp.domains import atom_domain, vector_domain
+from opendp.measurements import make_gaussian, make_laplace, make_noisy_max
+from opendp.measures import zero_concentrated_divergence
+from opendp.metrics import l1_distance, l2_distance, linf_distance
+from opendp.mod import Measurement, enable_features
 
 from density_assets.privacy.events import Gaussian, Laplace, LaplaceVector, Selection
 from density_assets.threads import in_turn
 
-dp.enable_features("contrib")
+enable_features("contrib")
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -61,26 +65,26 @@ class OpenDpNoise:
     simulation = False
 
     def gaussian(self, values: Floats, event: Gaussian) -> Floats:
-        domain, metric = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.l2_distance(T=float)
-        measurement = dp.m.make_gaussian(domain, metric, scale=event.sigma)
+        domain, metric = vector_domain(atom_domain(T=float, nan=False)), l2_distance(T=float)
+        measurement = make_gaussian(domain, metric, scale=event.sigma)
         return _applied(_agreed(measurement, event, event.rho), _finite(values))
 
     def laplace(self, values: Floats, event: Laplace | LaplaceVector) -> Floats:
         """OpenDP bounds changes in L1. Where the event's bound is in L2 it agrees that all of it on one value costs
         sensitivity/scale; that squares add up over values is the event's own proof.
         """
-        domain, metric = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.l1_distance(T=float)
-        measurement = dp.m.make_laplace(domain, metric, scale=event.scale)
+        domain, metric = vector_domain(atom_domain(T=float, nan=False)), l1_distance(T=float)
+        measurement = make_laplace(domain, metric, scale=event.scale)
         return _applied(_agreed(measurement, event, event.sensitivity / event.scale), _finite(values))
 
     def discrete_gaussian(self, values: Integers, event: Gaussian) -> Integers:
-        domain, metric = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T=float)
-        measurement = dp.m.make_gaussian(domain, metric, scale=event.sigma)
+        domain, metric = vector_domain(atom_domain(T="i64")), l2_distance(T=float)
+        measurement = make_gaussian(domain, metric, scale=event.sigma)
         return _applied(_agreed(measurement, event, event.rho), _integers(values))
 
     def select(self, scores: Floats, event: Selection) -> Integers:
-        domain, metric = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.linf_distance(T=float)
-        noisy_max = dp.m.make_noisy_max(domain, metric, dp.zero_concentrated_divergence(), scale=event.scale)
+        domain, metric = vector_domain(atom_domain(T=float, nan=False)), linf_distance(T=float)
+        noisy_max = make_noisy_max(domain, metric, zero_concentrated_divergence(), scale=event.scale)
         largest = _agreed(noisy_max, event, event.rho)
         return np.array([largest(row) for row in -_finite(scores)], dtype=np.int64)
 
@@ -119,8 +123,8 @@ def _discrete_gaussian(random: np.random.Generator, sigma: float, shape: tuple[i
 
 
 def _agreed(
-    measurement: dp.Measurement, event: Gaussian | Laplace | LaplaceVector | Selection, cost: float
-) -> dp.Measurement:
+    measurement: Measurement, event: Gaussian | Laplace | LaplaceVector | Selection, cost: float
+) -> Measurement:
     """The measurement, if OpenDP maps the event's sensitivity to at most its cost, in the measure it knows it by."""
     if not measurement.check(float(event.sensitivity), cost * LAST_DIGITS):
         raise MoreThanCharged(
@@ -130,7 +134,7 @@ def _agreed(
     return measurement
 
 
-def _applied(measurement: dp.Measurement, values: NDArray[Any]) -> NDArray[Any]:
+def _applied(measurement: Measurement, values: NDArray[Any]) -> NDArray[Any]:
     """Values with noise, drawn on all cores: OpenDP lets go of the interpreter while it samples.
 
     Every value gets noise of its own, independent of all others, so the draws of parts of a vector, put together, are

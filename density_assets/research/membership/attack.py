@@ -9,10 +9,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import roc_auc_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 Floats = NDArray[Any]
 Holds = NDArray[np.bool_]
@@ -78,11 +74,17 @@ def attacked(training: Floats, holds: Holds, challenge: Floats, truth: Holds, ho
 
 def classifier() -> Any:
     """Logistic regression on standardised columns."""
+    from sklearn.linear_model import LogisticRegression  # takes a second, which every start of the graph would pay for
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
     return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1_000))
 
 
 def auc(truth: Holds, score: Floats) -> float:
     """Chance that a group with the victim scores above one without; ties count half."""
+    from sklearn.metrics import roc_auc_score  # see `classifier`
+
     return float(roc_auc_score(truth, score))
 
 

@@ -7,9 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
-from sklearn.preprocessing import StandardScaler
 
 from density_assets.calendar import HOURS
 from density_assets.research.traces.matrix import Traces
@@ -78,6 +75,8 @@ def importances(table: dict[str, Floats], score: Floats) -> dict[str, float]:
 
     score: AUC of each victim; the table has their characteristics.
     """
+    from sklearn.ensemble import RandomForestClassifier  # as in `attack.classifier`
+
     x, hidden = _top_and_bottom(table, score)
     forest = RandomForestClassifier(100, random_state=0).fit(x, hidden)
     return dict(zip(table, map(float, forest.feature_importances_), strict=True))
@@ -85,6 +84,8 @@ def importances(table: dict[str, Floats], score: Floats) -> dict[str, float]:
 
 def coefficients(table: dict[str, Floats], score: Floats) -> dict[str, float]:
     """Logistic coefficients of characteristics, top against bottom victims; negative: exposed, as in table 3."""
+    from sklearn.linear_model import LogisticRegression
+
     x, hidden = _top_and_bottom(table, score)
     line = LogisticRegression(max_iter=1_000).fit(x, hidden)
     return dict(zip(table, map(float, line.coef_[0]), strict=True))
@@ -92,6 +93,8 @@ def coefficients(table: dict[str, Floats], score: Floats) -> dict[str, float]:
 
 def _top_and_bottom(table: dict[str, Floats], score: Floats) -> tuple[Any, NDArray[np.bool_]]:
     """Standardised characteristics of the extreme victims, and which of them are hard to find."""
+    from sklearn.preprocessing import StandardScaler
+
     top, bottom = extremes(score)
     rows = np.concatenate([top, bottom])
     x = StandardScaler().fit_transform(np.stack([values[rows] for values in table.values()], axis=1))

@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-import ot
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
@@ -74,6 +73,8 @@ def _transport(supply: Floats, demand: Floats, metres: Floats) -> float:
     Raises:
         RuntimeError: the solver stopped before it proved its solution optimal
     """
+    import ot  # takes a second, which every start of the graph would pay for
+
     supply, demand = supply / supply.sum(), demand / demand.sum()
     cost, log = ot.emd2(supply, demand, metres, numItermax=MAX_PIVOTS, log=True)
     if log["warning"] is not None:

@@ -11,10 +11,9 @@ counted on the second, so that choosing costs no confidence.
 
 from collections.abc import Callable
 
-import dp_accounting as dpa
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import beta, norm
+from scipy.special import betaincinv, ndtr, ndtri
 
 Floats = NDArray[np.float64]
 Strength = Callable[[Floats, Floats], Floats]  # of upper bounds on the rates of false negatives and false positives
@@ -25,7 +24,7 @@ CANDIDATES = 1_000  # thresholds tried on the first half
 def upper_rate(events: ArrayLike, runs: int, alpha: float) -> Floats:
     """The largest probability that explains so few events, with confidence 1 - alpha (Clopper & Pearson 1934)."""
     seen = np.asarray(events)
-    return np.asarray(np.where(seen < runs, beta.ppf(1 - alpha, seen + 1, np.maximum(runs - seen, 1)), 1.0))
+    return np.asarray(np.where(seen < runs, betaincinv(seen + 1, np.maximum(runs - seen, 1), 1 - alpha), 1.0))
 
 
 def epsilon_bound(present: Floats, absent: Floats, delta: float, alpha: float) -> float:
@@ -50,8 +49,10 @@ def gaussian_bound(present: Floats, absent: Floats, delta: float, alpha: float) 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:
     """Telling N(mu, 1) from N(0, 1), as epsilon; zero where delta alone covers it."""
-    if 2 * norm.cdf(mu / 2) - 1 <= delta:
+    if 2 * ndtr(mu / 2) - 1 <= delta:
         return 0.0
+    import dp_accounting as dpa  # takes a second, which every start of the graph would pay for
+
     with np.errstate(divide="ignore"):  # the search starts where a logarithm is minus infinity
         return float(dpa.get_epsilon_gaussian(1 / mu, delta))
 
@@ -100,5 +101,5 @@ def _epsilon(missed: Floats, mistaken: Floats, delta: float) -> Floats:
 def _mu(missed: Floats, mistaken: Floats) -> Floats:
     """Distance of two normal distributions that these error rates ask for, at least."""
     inside = np.nextafter(1.0, 0.0)  # a rate of one would be at minus infinity
-    distance = norm.isf(np.minimum(mistaken, inside)) - norm.ppf(np.minimum(missed, inside))
+    distance = -ndtri(np.minimum(mistaken, inside)) - ndtri(np.minimum(missed, inside))
     return np.asarray(np.maximum(distance, 0.0))

@@ -278,13 +278,13 @@ def test_opendp_agrees_with_what_is_charged(sensitivity):
 @pytest.mark.parametrize("maker", ["make_gaussian", "make_laplace", "make_noisy_max"])
 def test_a_measurement_that_costs_more_than_is_charged_is_never_drawn_from(maker, monkeypatch):
     """A thousandth less noise than the event says is enough to be refused."""
-    real, drawn = getattr(noise.dp.m, maker), []
+    real, drawn = getattr(noise, maker), []
 
     def too_little(*arguments, scale, **others):
         return real(*arguments, scale=scale * 0.999, **others)
 
-    monkeypatch.setattr(noise.dp.m, maker, too_little)
-    monkeypatch.setattr(noise.dp.Measurement, "__call__", lambda self, values: drawn.append(values))
+    monkeypatch.setattr(noise, maker, too_little)
+    monkeypatch.setattr(noise.Measurement, "__call__", lambda self, values: drawn.append(values))
     for draw in every_draw(50.0, 5.0)[maker]:
         with pytest.raises(MoreThanCharged, match=r"'q' must cost at most .* Nothing was drawn"):
             draw()
