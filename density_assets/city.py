@@ -35,11 +35,12 @@ from density_assets.schemes.scheme import Plan, Scheme
 from density_assets.setting_types import is_url
 from density_assets.settings import Settings, load_settings
 from resources.anchors import Place, TimeStamps, anchor, heads, places, signed_head
+from resources.draws import witnesses_under
 from resources.ledger.ledger import Ledger, Order, may_charge, today
 from resources.ledger.opening import open_by_itself
 from resources.ledger.places import book_of
 from resources.ledger.witnesses import Named, Witnesses
-from resources.measurements import Measurements, witnesses_under
+from resources.measurements import Measurements
 from resources.signing import AGENT, Signer, make_key, open_key
 from resources.sql.duckdb_engine import DuckdbEngine
 from resources.sql.engine import Engine

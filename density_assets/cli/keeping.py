@@ -51,9 +51,9 @@ def ledger(
     Ends with 3 if the ledger is whole, but a copy of another or moved: it may not pay until somebody says `moved`.
     """
     from density_assets.city import City
+    from resources.draws import share_draws
     from resources.ledger import opening
     from resources.ledger.witnesses import NOTHING
-    from resources.measurements import share_draws
 
     if action == "tables":
         return _tables(service, to)
@@ -177,9 +177,9 @@ def _tables(service: str | None, to: str | None) -> int:
 
 def _copy(city: "City", to: str | None, copied_by: "Act", known: "Witnesses") -> int:
     """Copy the ledger to another book, with all draws that are stored."""
+    from resources.draws import contents_of_draws, fetch_draws
     from resources.ledger.opening import copy_to
     from resources.ledger.places import book_at
-    from resources.measurements import contents_of_draws, fetch_draws
 
     if to is None:
         raise BadInput("copy needs --to, a file or postgresql://ROLE@HOST:PORT/DATABASE")

@@ -25,7 +25,7 @@ from density_assets.publication.keeping import refuse_to_overwrite
 from density_assets.schemes.drawn_tables import series_table, totals_table
 from density_assets.schemes.expected import expected_worth
 from density_assets.schemes.scheme import SERIES, TOTALS, WHERE, Counts, Scheme, Values, alone, present
-from resources.measurements import Measurement
+from resources.draws import Measurement
 
 PLACES = {"towers": "towers", "cells": "cells", "cover": "cover_graph"}  # the public list of each kind of place
 IDENTITY = ("cells", "towers")  # a release is one of this geography: its key holds their hash

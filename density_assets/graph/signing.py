@@ -43,7 +43,7 @@ from density_assets.publication.manifest import (
     release_manifest,
 )
 from density_assets.publication.verification import listed_digests
-from resources.measurements import read_draw, refuse_unknown
+from resources.draws import read_draw, refuse_unknown
 from resources.signing import public_pem
 from resources.tables.files import write_durably
 from resources.tables.spill import spill_folder

@@ -27,7 +27,7 @@ from density_assets.privacy.release import Release
 from density_assets.privacy.zones import Zone, ZoneLeak
 from density_assets.publication.files import Naming
 from density_assets.settings import Settings
-from resources.measurements import Values, used_draw
+from resources.draws import Values, used_draw
 from resources.tables.released import ReleasedTables
 from resources.tables.store import Store
 

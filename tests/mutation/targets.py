@@ -96,6 +96,7 @@ TARGETS = [
     *_models("truncated_visits tower_series tower_totals one_visit_histogram visit_total", *OF_SQL),
     *_models("kept_per_user visits_per_user squares_per_user", "tests/unit/resources/test_engine.py"),
     *_of("resources", "measurements", (*OF_LEDGER, "tests/privacy/test_drawn_once.py")),
+    *_of("resources", "draws", (*OF_LEDGER, "tests/privacy/test_drawn_once.py")),
     *_of("resources/ledger", "ledger opening sqlite deciding", OF_DECISIONS),
     *_of("resources/ledger", "witnesses", (*OF_LEDGER, "tests/privacy/test_second_draw.py")),
     *_of("resources", "signing", ("tests/unit/resources/test_signing.py",)),

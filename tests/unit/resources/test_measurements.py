@@ -15,9 +15,10 @@ from density_assets.privacy.estimates import estimated_with_earlier_weeks
 from density_assets.privacy.events import Gaussian
 from density_assets.privacy.noise import OpenDpNoise, SimulatedNoise
 from density_assets.publication.files import draw_file
+from resources.draws import used_draw
 from resources.ledger.book import LedgerError
 from resources.ledger.witnesses import NOTHING
-from resources.measurements import NotReleasable, used_draw
+from resources.measurements import NotReleasable
 
 
 @pytest.fixture

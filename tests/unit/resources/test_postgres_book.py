@@ -17,6 +17,7 @@ from density_assets.privacy.accounts import Records
 from density_assets.privacy.acts import Act
 from density_assets.privacy.chain import row_hash
 from density_assets.settings import Settings, load_settings
+from resources.draws import contents_of_draws, fetch_draws, share_draws
 from resources.ledger.book import LedgerError
 from resources.ledger.ledger import Ledger
 from resources.ledger.opening import backup, copy_to, restore, say_moved
@@ -24,7 +25,7 @@ from resources.ledger.places import book_at, book_of
 from resources.ledger.postgres_tables import tables_sql
 from resources.ledger.sqlite import SqliteBook
 from resources.ledger.witnesses import NOTHING
-from resources.measurements import Measurements, contents_of_draws, fetch_draws, share_draws
+from resources.measurements import Measurements
 
 
 @pytest.fixture
