@@ -5,7 +5,7 @@ too few records have is repaired by the cheapest raise of its items that gives i
 """
 
 from dataclasses import dataclass
-from itertools import product
+from heapq import heappop, heappush
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from density_assets.research.trajectories.hierarchy import Hierarchy
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bits = NDArray[np.uint8]
+SEARCHED = 2_000  # ways to raise a set; beyond it the search starts anew from the cheapest way so far
 
 
 @dataclass(frozen=True)
@@ -69,25 +70,39 @@ def raised(cut: Ints, nodes: frozenset[int], hierarchy: Hierarchy) -> Ints:
 
 
 def repaired(cut: Ints, nodes: frozenset[int], items: Items, k: int) -> Ints:
-    """The cheapest coarser cut with which at least k records have a set of nodes; the same cut if they have it."""
+    """The cheapest coarser cut with which at least k records have a set of nodes; the same cut if they have it.
+
+    Raising a node never costs less than before, so ways are tried in the order of their cost (Dijkstra): the first
+    that suffices is the cheapest.
+    """
     nodes = lifted(nodes, cut, items.hierarchy)
     if items.support(nodes) >= k:
         return cut
-    for _, candidate in sorted(_raises(cut, nodes, items), key=lambda one: (one[0], sorted(one[1]))):
+    cost = _costs(cut, items)
+    waiting, met = [(0.0, sorted(nodes))], {nodes}
+    while waiting:
+        candidate = frozenset(heappop(waiting)[1])
         if items.support(candidate) >= k:
             return raised(cut, candidate, items.hierarchy)
+        if len(met) > SEARCHED:
+            waiting, met = [], set()
+        for coarser in _one_step_up(candidate, items.hierarchy) - met:
+            met.add(coarser)
+            heappush(waiting, (float(cost[sorted(coarser)].sum()), sorted(coarser)))
     raise BadInput(f"at least k records are needed, k = {k} is more than there are; choose a smaller k")
 
 
-def _raises(cut: Ints, nodes: frozenset[int], items: Items) -> list[tuple[float, frozenset[int]]]:
-    """Every way to replace nodes by nodes above them, with what it costs."""
+def _costs(cut: Ints, items: Items) -> Floats:
+    """What all records lose by raising the cut to each node, beyond what they have lost."""
     hierarchy = items.hierarchy
-    paths = [hierarchy.ancestors(node) for node in sorted(nodes)]
-    occurrences = hierarchy.covers @ items.frequency
-    lost = hierarchy.covers @ (items.frequency * hierarchy.losses[cut])
-    cost = occurrences * hierarchy.losses - lost
-    choices = {_topmost(frozenset(choice), hierarchy) for choice in product(*paths)}
-    return [(float(cost[sorted(choice)].sum()), choice) for choice in choices]
+    before = hierarchy.covers @ (items.frequency * hierarchy.losses[cut])
+    return np.asarray((hierarchy.covers @ items.frequency) * hierarchy.losses - before)
+
+
+def _one_step_up(nodes: frozenset[int], hierarchy: Hierarchy) -> set[frozenset[int]]:
+    """The nodes with one of them replaced by its parent; what then lies below another is dropped."""
+    inner = [node for node in nodes if node != hierarchy.root]
+    return {_topmost(nodes - {node} | {int(hierarchy.parent[node])}, hierarchy) for node in inner}
 
 
 def _topmost(nodes: frozenset[int], hierarchy: Hierarchy) -> frozenset[int]:

@@ -24,15 +24,9 @@ from pydantic import Field
 from density_assets.errors import BadInput
 from density_assets.research.approaches.technique import Parameters, Published, Technique
 from density_assets.research.traces.matrix import Matrix, Traces, binary
+from density_assets.research.trajectories.counting import Totals, published
 from density_assets.research.trajectories.hierarchy import Hierarchy
-from density_assets.research.trajectories.records import (
-    Generalised,
-    Totals,
-    counted,
-    drawn,
-    item_hierarchy,
-    item_traces,
-)
+from density_assets.research.trajectories.records import Generalised, item_hierarchy, item_traces
 
 Ints = NDArray[np.int64]
 Present = NDArray[np.bool_]
@@ -122,23 +116,8 @@ def generalised(traces: Traces, chosen: GeneralisationChoices, turned: float = 0
 
 
 def publish(traces: Traces, chosen: GeneralisationChoices, seed: int) -> Published:
-    """k-anonymous records, one reading of them as trajectories, and the density they are counted to."""
-    records = generalised(traces, chosen)
-    density = counted(records, traces, chosen.parts_of_day, chosen.totals)
-    return Published(density, drawn(records, traces, chosen.parts_of_day, seed), facts=facts(records, traces))
-
-
-def facts(records: Generalised, traces: Traces) -> dict[str, float]:
-    """What a reader should know of generalised records."""
-    sizes = records.hierarchy.sizes[records.nodes.indices]
-    return {
-        "people": len(records.users),
-        "people_without_points": len(traces.users) - len(records.users),
-        "groups": int(records.groups().max()) + 1,
-        "items": int(records.nodes.nnz),
-        "precise_items": float((sizes == 1).mean()),
-        "median_items_covered": float(np.median(sizes)),
-    }
+    """k-anonymous records, counted to a density."""
+    return published(generalised(traces, chosen), traces, chosen.parts_of_day, chosen.totals, seed)
 
 
 def _matrix(groups: list[Group], shape: tuple[int, int]) -> Matrix:

@@ -19,10 +19,11 @@ from scipy.sparse import csr_array, triu
 from density_assets.errors import BadInput
 from density_assets.research.approaches.technique import Published, Technique
 from density_assets.research.traces.matrix import Matrix, Traces
+from density_assets.research.trajectories.counting import published
 from density_assets.research.trajectories.cuts import finest_cut, indexed, recoded, repaired
-from density_assets.research.trajectories.generalisation import GeneralisationChoices, facts
+from density_assets.research.trajectories.generalisation import GeneralisationChoices
 from density_assets.research.trajectories.hierarchy import Hierarchy
-from density_assets.research.trajectories.records import Generalised, counted, drawn, item_hierarchy, item_traces
+from density_assets.research.trajectories.records import Generalised, item_hierarchy, item_traces
 
 Ints = NDArray[np.int64]
 
@@ -74,14 +75,17 @@ def require_m_within(records: Matrix, m: int) -> None:
         raise BadInput(f"m must not be larger than the longest record, which has {longest} items, got m = {m}")
 
 
-def publish(traces: Traces, chosen: KmChoices, seed: int) -> Published:
-    """k^m-anonymous records, one reading of them as trajectories, and the density they are counted to."""
+def km_generalised(traces: Traces, chosen: KmChoices) -> Generalised:
+    """The k^m-anonymous records of traces."""
     items = item_traces(traces, chosen.parts_of_day)
     hierarchy = item_hierarchy(traces.positions, chosen.parts_of_day)
     nodes = km_anonymous(items.matrix, hierarchy, chosen.k, chosen.m)
-    records = Generalised(nodes, items.users, hierarchy)
-    density = counted(records, traces, chosen.parts_of_day, chosen.totals)
-    return Published(density, drawn(records, traces, chosen.parts_of_day, seed), facts=facts(records, traces))
+    return Generalised(nodes, items.users, hierarchy)
+
+
+def publish(traces: Traces, chosen: KmChoices, seed: int) -> Published:
+    """k^m-anonymous records, counted to a density."""
+    return published(km_generalised(traces, chosen), traces, chosen.parts_of_day, chosen.totals, seed)
 
 
 def _rare_with_first(records: Matrix, size: int, k: int) -> Iterator[frozenset[int]]:

@@ -17,11 +17,11 @@ from pydantic import Field
 from density_assets.errors import BadInput
 from density_assets.research.approaches.technique import Published, Technique
 from density_assets.research.traces.matrix import Matrix, Traces
+from density_assets.research.trajectories.counting import published
 from density_assets.research.trajectories.cuts import Items, finest_cut, indexed, lifted, recoded, repaired
-from density_assets.research.trajectories.generalisation import facts
 from density_assets.research.trajectories.hierarchy import Hierarchy
 from density_assets.research.trajectories.km_anonymity import KmChoices, require_m_within
-from density_assets.research.trajectories.records import Generalised, counted, drawn, item_hierarchy, item_traces
+from density_assets.research.trajectories.records import Generalised, item_hierarchy, item_traces
 
 Ints = NDArray[np.int64]
 Sets = list[frozenset[int]]
@@ -31,6 +31,7 @@ ROUNDS = 20
 class ProbabilisticChoices(KmChoices):
     """p: probability that m random items are shared. confidence: that it holds. draws: in a sample."""
 
+    m: int = Field(default=4, ge=1)
     p: float = Field(default=0.9, gt=0, lt=1)
     confidence: float = Field(default=0.99, gt=0, lt=1)
     draws: int = Field(default=10_000, ge=1)
@@ -49,8 +50,7 @@ def sampled_sets(records: Matrix, m: int, draws: int, rng: np.random.Generator) 
 
 def shared_at_least(records: Matrix, hierarchy: Hierarchy, cut: Ints, chosen: ProbabilisticChoices, seed: int) -> float:
     """A lower bound of the probability that k records share m random items, at the chosen confidence."""
-    published = recoded(records, cut, hierarchy)
-    sample = sampled_sets(published, chosen.m, chosen.draws, np.random.default_rng(seed))
+    sample = sampled_sets(recoded(records, cut, hierarchy), chosen.m, chosen.draws, np.random.default_rng(seed))
     margin = hoeffding_margin(chosen.draws, 1 - chosen.confidence)
     return 1 - len(_rare(sample, indexed(records, hierarchy), chosen.k)) / chosen.draws - margin
 
@@ -67,8 +67,8 @@ def probabilistic_cut(records: Matrix, hierarchy: Hierarchy, chosen: Probabilist
         )
     rng, items, cut = np.random.default_rng(seed), indexed(records, hierarchy), finest_cut(hierarchy)
     for _ in range(ROUNDS):
-        published = recoded(records, cut, hierarchy)
-        rare = _rare(sampled_sets(published, chosen.m, chosen.draws, rng), items, chosen.k)
+        recoded_records = recoded(records, cut, hierarchy)
+        rare = _rare(sampled_sets(recoded_records, chosen.m, chosen.draws, rng), items, chosen.k)
         if len(rare) <= allowed:
             return cut
         cut = _coarsened(cut, rare, items, chosen.k, allowed)
@@ -77,14 +77,18 @@ def probabilistic_cut(records: Matrix, hierarchy: Hierarchy, chosen: Probabilist
     )
 
 
-def publish(traces: Traces, chosen: ProbabilisticChoices, seed: int) -> Published:
-    """Records of which a random set is shared, one reading of them as trajectories, and their density."""
+def probabilistic_generalised(traces: Traces, chosen: ProbabilisticChoices, seed: int) -> Generalised:
+    """The records of traces, of which a random set is shared."""
     items = item_traces(traces, chosen.parts_of_day)
     hierarchy = item_hierarchy(traces.positions, chosen.parts_of_day)
     cut = probabilistic_cut(items.matrix, hierarchy, chosen, seed)
-    records = Generalised(recoded(items.matrix, cut, hierarchy), items.users, hierarchy)
-    density = counted(records, traces, chosen.parts_of_day, chosen.totals)
-    return Published(density, drawn(records, traces, chosen.parts_of_day, seed), facts=facts(records, traces))
+    return Generalised(recoded(items.matrix, cut, hierarchy), items.users, hierarchy)
+
+
+def publish(traces: Traces, chosen: ProbabilisticChoices, seed: int) -> Published:
+    """Records of which a random set is shared, counted to a density."""
+    records = probabilistic_generalised(traces, chosen, seed)
+    return published(records, traces, chosen.parts_of_day, chosen.totals, seed)
 
 
 def _some_items(items: Ints, m: int, rng: np.random.Generator) -> frozenset[int]:

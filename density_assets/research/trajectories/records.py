@@ -1,25 +1,22 @@
 """Records for generalisation: the set of items of each person, and what becomes of it.
 
 An item is a place in a part of the day, whichever day: with hours as items nothing but the root would be left. A
-generalised record is a set of nodes of a hierarchy. Sets say that somebody was there, not how often, so counts of
-visits are lost; `counted` spreads each generalised item evenly over the places and hours that it stands for, and scales
-the result to totals that are published beside the records (syntactic models do not object to totals).
+generalised record is a set of nodes of a hierarchy. Sets say that somebody was there, not how often.
 """
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from density_assets.errors import BadInput
-from density_assets.research.traces.matrix import Matrix, Traces, binary, trace_matrix
+from density_assets.research.traces.matrix import Matrix, Traces, trace_matrix
 from density_assets.research.trajectories.hierarchy import Hierarchy, halved_hierarchy
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-Totals = Literal["none", "week", "hour"]
 DAY = 24
 
 
@@ -79,38 +76,9 @@ def item_hierarchy(positions: Floats, parts_of_day: int, turned: float = 0.0) ->
     return halved_hierarchy((axes - axes.min(axis=0)) / np.maximum(np.ptp(axes, axis=0), 1e-9))
 
 
-def counted(published: Generalised, original: Traces, parts_of_day: int, totals: Totals) -> Floats:
-    """Visits per place and hour from generalised records, scaled to published totals of the original."""
-    hierarchy = published.hierarchy
-    per_node = np.bincount(published.nodes.indices, minlength=hierarchy.nodes)
-    per_item = hierarchy.covers.T @ (per_node / hierarchy.sizes)
-    by_part = per_item.reshape(original.rois, parts_of_day)
-    part = part_of_day(np.arange(original.hours), parts_of_day)
-    hours_of_part = np.maximum(np.bincount(part, minlength=parts_of_day), 1)
-    return scaled((by_part / hours_of_part)[:, part], original, totals)
+def covering_traces(published: Generalised, items: Traces) -> Traces:
+    """Records as traces over items, a one wherever a record may stand for an item: what an attacker compares with.
 
-
-def scaled(density: Floats, original: Traces, totals: Totals) -> Floats:
-    """The density, scaled to the total of the week or of each hour where those are published."""
-    if totals == "none":
-        return density
-    truth = original.aggregate().astype(np.float64)
-    axis = 0 if totals == "hour" else None
-    got = density.sum(axis=axis)
-    return np.asarray(density * (truth.sum(axis=axis) / np.where(got > 0, got, 1.0)))
-
-
-def drawn(published: Generalised, original: Traces, parts_of_day: int, seed: int) -> Traces:
-    """One reading of generalised records as trajectories: each item becomes one place and hour that it stands for."""
-    rng, hierarchy = np.random.default_rng(seed), published.hierarchy
-    node = published.nodes.indices
-    user = np.repeat(np.arange(published.nodes.shape[0]), np.diff(published.nodes.indptr))
-    leaf = hierarchy.covers.indices[hierarchy.covers.indptr[node] + rng.integers(0, hierarchy.sizes[node])]
-    place, part = np.divmod(leaf.astype(np.int64), parts_of_day)
-    length = DAY // parts_of_day
-    days = max(original.hours // DAY, 1)
-    hour = rng.integers(0, days, len(leaf)) * DAY + part * length + rng.integers(0, length, len(leaf))
-    matrix = binary(
-        user, place * original.hours + hour % original.hours, (len(published.users), original.matrix.shape[1])
-    )
-    return Traces(matrix, published.users, original.hours, original.positions, original.grid, original.placed)
+    items: traces over the same items, for their places.
+    """
+    return replace(items, matrix=published.covered(), users=published.users)

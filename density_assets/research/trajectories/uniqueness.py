@@ -16,6 +16,7 @@ from scipy.sparse import csr_array
 from density_assets.errors import BadInput
 from density_assets.research.membership.defenses.generalisation import merged_places, merged_slots
 from density_assets.research.traces.matrix import Matrix, Traces, binary
+from density_assets.research.trajectories.records import Generalised, covering_traces, item_traces
 
 Ints = NDArray[np.int64]
 LARGEST_PRODUCT = 20_000_000  # multiplications at once, to bound memory
@@ -52,6 +53,17 @@ def singled_out(original: Traces, published: Traces, p: int, seed: int = 0) -> U
     known, asked = known_points(original, p, seed)
     alone = matching_records(known, published.matrix, p) == 1
     return _uniqueness(alone, asked)
+
+
+def singled_out_of_records(
+    original: Traces, published: Generalised, parts_of_day: int, p: int, seed: int = 0
+) -> Uniqueness:
+    """The share of people of whom p items are covered by exactly one generalised record.
+
+    An item is a place in a part of the day; a record covers it if one of its nodes stands for it.
+    """
+    items = item_traces(original, parts_of_day)
+    return singled_out(items, covering_traces(published, items), p, seed)
 
 
 def unique_by_top_places(traces: Traces, top: int = 2) -> Uniqueness:
