@@ -68,7 +68,7 @@ def trimmed(tracks: Tracks, period: int) -> Tracks:
     """
     first = -(-tracks.first // period) * period
     last = (tracks.last + 1) // period * period - 1
-    kept = np.flatnonzero(last > first)
+    kept = np.flatnonzero(last >= first)
     hours = np.arange(tracks.xy.shape[1])
     outside = (hours < first[kept, None]) | (hours > last[kept, None])
     xy = np.where(outside[:, :, None], np.nan, tracks.xy[kept])

@@ -24,6 +24,7 @@ from density_assets.research.trajectories.adjacency import Neighbours, neighbour
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+ROUNDING = 1e-9  # of sums in another order
 
 
 class ConfidentialityChoices(Parameters):
@@ -50,14 +51,14 @@ def confidential_map(positions: Floats, chosen: ConfidentialityChoices) -> MapGr
     stops = stop_probabilities(len(positions), chosen)
     sensitive = _flags(len(positions), chosen.sensitive)
     least = float(stops[sensitive].sum() / stops.sum())
-    if least > chosen.p:
+    if least > chosen.p + ROUNDING:
         raise BadInput(
             f"p must be at least {least:.3f}, the chance with all places in one group, got {chosen.p}; "
             "choose a larger p or fewer sensitive places"
         )
     neighbours, label = neighbouring_places(positions), np.arange(len(positions))
-    for place in np.flatnonzero(sensitive):
-        while _chance(label == label[place], sensitive, stops) > chosen.p:
+    for place in np.flatnonzero(sensitive).tolist():
+        while _chance(label == label[place], sensitive, stops) > chosen.p + ROUNDING:
             label = np.where(label == _best_neighbour(label, place, neighbours, sensitive, stops), label[place], label)
     return MapGroups(np.unique(label, return_inverse=True)[1].ravel(), sensitive)
 
@@ -69,7 +70,8 @@ def chances(groups: MapGroups, stops: Floats) -> Floats:
     """
     whole = np.bincount(groups.label, stops)
     secret = np.bincount(groups.label, stops * groups.sensitive)
-    return np.divide(secret, whole, out=np.full(len(whole), np.nan), where=whole > 0)
+    chance: Floats = np.divide(secret, whole, out=np.full(len(whole), np.nan), where=whole > 0)
+    return chance
 
 
 def worst_chance(groups: MapGroups, stops: Floats) -> float:
@@ -79,7 +81,7 @@ def worst_chance(groups: MapGroups, stops: Floats) -> float:
 
 def visits_of(traces: Traces) -> Floats:
     """How often people truly were at each place: the stop probabilities of an attacker who knows the town well."""
-    return traces.aggregate().sum(axis=1).astype(np.float64)
+    return np.asarray(traces.aggregate().sum(axis=1), dtype=np.float64)
 
 
 def stop_probabilities(places: int, chosen: ConfidentialityChoices) -> Floats:

@@ -66,7 +66,7 @@ class Anonymised:
     @property
     def distances(self) -> Floats:
         """How far each point moved; not a number outside spans."""
-        return np.linalg.norm(self.moved - self.original, axis=-1)
+        return np.asarray(np.linalg.norm(self.moved - self.original, axis=-1))
 
 
 def never_walk_alone(traces: Traces, chosen: NeverWalkAloneChoices, seed: int) -> Anonymised:
