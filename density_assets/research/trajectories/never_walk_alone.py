@@ -130,8 +130,11 @@ def publish(traces: Traces, chosen: NeverWalkAloneChoices, seed: int) -> Publish
 
 
 def figure_tracks(traces: Traces, people: int = 1_000, seed: int = 0) -> Anonymised:
-    """Original and published tracks as the chapter's figure 1 has them: 1,000 of them, k = 3, 2,000 m."""
-    return never_walk_alone(traces, NeverWalkAloneChoices(k=3, delta=2_000.0, tracks=people), seed)
+    """Original and published tracks as the chapter's figure 1 has them: 1,000 of them, k = 3, 2,000 m.
+
+    Spans are whole days: with shorter periods, too few of 1,000 people share a span.
+    """
+    return never_walk_alone(traces, NeverWalkAloneChoices(k=3, delta=2_000.0, period=24, tracks=people), seed)
 
 
 def _one_radius(tracks: Tracks, spans: list[Ints], k: int, radius: float) -> Ints:

@@ -71,6 +71,11 @@ def test_groups_gather_around_far_pivots() -> None:
     assert group[0] != group[3]
 
 
+def test_too_few_for_a_group_of_their_own_join_one_nearby() -> None:
+    xy = np.stack((np.arange(5.0), np.zeros(5)), axis=1)[:, None, :]
+    assert np.bincount(around_pivots(xy, 3, radius=10.0)).tolist() == [5]
+
+
 def test_points_move_no_farther_than_they_must() -> None:
     xy = np.array([[[0.0, 0.0]], [[10.0, 0.0]], [[2.0, 0.0]]])
     moved = gathered(xy, np.zeros(3, dtype=np.int64), delta=8.0)
