@@ -46,7 +46,10 @@ def scaled(density: Floats, original: Traces, totals: Totals) -> Floats:
 
 
 def drawn(records: Generalised, original: Traces, parts_of_day: int, seed: int) -> Traces:
-    """One reading of generalised records as trajectories: each item becomes one place and hour that it stands for."""
+    """One reading of generalised records as trajectories: each item becomes one place and hour that it stands for.
+
+    An attacker compares with the records (`singled_out_of_records`), not with this reading, which has lost them.
+    """
     rng, hierarchy = np.random.default_rng(seed), records.hierarchy
     node = records.nodes.indices
     user = np.repeat(np.arange(records.nodes.shape[0]), np.diff(records.nodes.indptr))

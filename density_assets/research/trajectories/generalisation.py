@@ -131,7 +131,7 @@ K_ANONYMITY = Technique(
     approach="trajectories",
     protects="nobody",
     promise="every published record is there at least k times; what a whole group has in common is still disclosed",
-    source="Samarati & Sweeney 1998; He & Naughton 2009 (top-down local generalisation)",
+    source="Sweeney 2002; He & Naughton 2009 (top-down local generalisation)",
     parameters=GeneralisationChoices,
     publish=publish,
 )

@@ -3,12 +3,13 @@
 Tracks on a common clock are cut to spans that begin and end at multiples of a period (`clock`). Those of one span are
 grouped around pivots within a radius (`pivots`); if more than a share finds no group, the radius grows and the search
 starts again. Then every point that lies farther than delta / 2 from the mean of its group moves towards the mean until
-it does not, so that any two points of a group at an hour are at most delta apart.
+it does not, so that any two points of a group at an hour are at most delta apart, as the chapter has it.
 
 (k, delta)-anonymity is not k-anonymity: within a cylinder the k tracks still differ, and an attacker who knows more
 precisely than delta where somebody was tells them apart (Trujillo-Rasua & Domingo-Ferrer 2013). `cylinder_attack` shows
 it; only delta = 0, where a group has one track, hides who is who. The chapter says that such schemes represent a track
-by the centroid of its group; with delta = 2,000 m in a town 4 km wide hardly a point moves.
+by the centroid of its group; with delta = 2,000 m in a town 4 km wide hardly a point moves. Whole tracks are seldom
+found by exact points, because positions are guesses between sightings: `singled_out` understates this attack.
 """
 
 from dataclasses import dataclass
