@@ -1,0 +1,121 @@
+"""k-anonymous records: alike in groups of k, true to the original, counted to a density."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from density_assets.errors import BadInput
+from density_assets.research.approaches.town import town
+from density_assets.research.traces.matrix import Traces, binary
+from density_assets.research.trajectories.counting import counted, scaled
+from density_assets.research.trajectories.generalisation import (
+    K_ANONYMITY,
+    GeneralisationChoices,
+    balanced,
+    generalised,
+    is_k_anonymous,
+    k_anonymous,
+)
+from density_assets.research.trajectories.hierarchy import named_hierarchy
+from density_assets.research.trajectories.records import Generalised, item_hierarchy, item_traces
+from density_assets.research.trajectories.uniqueness import singled_out_of_records
+
+TOWN = town(people=600, places=12, seed=4)
+FIVE = GeneralisationChoices(k=5, parts_of_day=2)
+
+
+@pytest.mark.parametrize("k", [2, 5, 40])
+def test_every_record_is_there_k_times(k: int) -> None:
+    records = generalised(TOWN, GeneralisationChoices(k=k, parts_of_day=2))
+    assert min(Counter(records.named()).values()) >= k
+    assert is_k_anonymous(records.nodes, k)
+
+
+def test_one_record_of_its_own_is_noticed() -> None:
+    same = binary(np.array([0, 1, 2, 2]), np.array([0, 0, 0, 1]), (3, 2))
+    assert not is_k_anonymous(same, 2)
+    assert is_k_anonymous(same[:2], 2)
+
+
+def test_records_stand_for_their_person_and_for_nothing_beside() -> None:
+    records, items = generalised(TOWN, FIVE), item_traces(TOWN, 2)
+    for row in range(0, 600, 37):
+        visited = set(items.matrix.indices[items.matrix.indptr[row] : items.matrix.indptr[row + 1]].tolist())
+        nodes = records.nodes.indices[records.nodes.indptr[row] : records.nodes.indptr[row + 1]]
+        covered = [set(records.hierarchy.leaves_of(int(node)).tolist()) for node in nodes]
+        assert visited <= set().union(*covered)
+        assert all(visited & one for one in covered)
+
+
+def test_a_smaller_k_is_more_precise() -> None:
+    precise = [K_ANONYMITY.publish(TOWN, GeneralisationChoices(k=k), 0).facts["median_items_covered"] for k in (2, 50)]
+    assert precise[0] < precise[1]
+
+
+def test_a_rest_that_is_too_small_takes_what_it_lacks() -> None:
+    parts, rest = balanced([np.arange(5), np.array([7])], 2)
+    assert [part.tolist() for part in parts] == [[1, 2, 3, 4]]
+    assert rest.tolist() == [7, 0]
+    parts, rest = balanced([np.arange(2), np.array([7])], 2)
+    assert (len(parts), sorted(rest.tolist())) == (0, [0, 1, 7])
+
+
+def test_nobody_is_singled_out_of_k_anonymous_records() -> None:
+    people = town(people=600, places=60, seed=4)
+    own, tree = item_traces(people, 4), item_hierarchy(people.positions, 4)
+    precise = Generalised(binary(*own.matrix.nonzero(), (600, tree.nodes)), own.users, tree)
+    assert singled_out_of_records(people, precise, 4, 4).share > 0.5
+    five = generalised(people, GeneralisationChoices(k=5, parts_of_day=4))
+    assert singled_out_of_records(people, five, 4, 4).share == 0.0
+
+
+def test_a_generalised_item_is_spread_evenly_over_its_places_and_hours() -> None:
+    tree = named_hierarchy(("all", (("west", ("a", "b")), "c")))
+    records = Generalised(binary(np.array([0, 1]), np.array([3, 2]), (2, 5)), np.arange(2), tree)
+    original = Traces(binary(np.array([0, 1]), np.array([0, 50]), (2, 72)), np.arange(2), 24, np.eye(3)[:, :2])
+    density = counted(records, original, 1, "none")
+    assert density[:, 0].tolist() == pytest.approx([0.5 / 24, 0.5 / 24, 1 / 24])
+    assert (density == density[:, :1]).all()
+
+
+def test_totals_are_those_of_the_original() -> None:
+    truth = TOWN.aggregate().astype(float)
+    flat = np.ones_like(truth)
+    assert scaled(flat, TOWN, "week").sum() == pytest.approx(truth.sum())
+    assert scaled(flat, TOWN, "hour").sum(axis=0) == pytest.approx(truth.sum(axis=0))
+    published = K_ANONYMITY.publish(TOWN, FIVE, 0)
+    assert published.density.sum(axis=0) == pytest.approx(truth.sum(axis=0))
+
+
+def test_a_seed_gives_the_same_output_twice() -> None:
+    one, two, other = (K_ANONYMITY.publish(TOWN, FIVE, seed) for seed in (1, 1, 2))
+    assert np.array_equal(one.density, two.density)
+    assert one.traces is not None
+    assert two.traces is not None
+    assert other.traces is not None
+    assert (one.traces.matrix != two.traces.matrix).nnz == 0
+    assert (one.traces.matrix != other.traces.matrix).nnz > 0
+
+
+def test_what_cannot_be_published() -> None:
+    empty = Traces(binary(np.zeros(0, int), np.zeros(0, int), (2, 24)), np.arange(2), 24, np.zeros((1, 2)))
+    with pytest.raises(BadInput, match="empty traces"):
+        K_ANONYMITY.publish(empty, FIVE, 0)
+    with pytest.raises(BadInput, match="at least k records, got 600 for k = 601"):
+        K_ANONYMITY.publish(TOWN, GeneralisationChoices(k=601), 0)
+    with pytest.raises(BadInput, match="divide the 24 hours"):
+        item_traces(TOWN, 5)
+
+
+def test_people_without_points_are_left_out() -> None:
+    matrix = binary(np.array([0, 2]), np.array([0, 0]), (3, 24))
+    records = generalised(Traces(matrix, np.array([7, 8, 9]), 24, np.zeros((1, 2))), GeneralisationChoices(k=2))
+    assert records.users.tolist() == [7, 9]
+
+
+def test_k_of_one_publishes_the_records_themselves() -> None:
+    items, tree = item_traces(TOWN, 2), item_hierarchy(TOWN.positions, 2)
+    published = k_anonymous(items.matrix, tree, 1)
+    assert (published[:, : tree.leaves] != items.matrix).nnz == 0
+    assert published[:, tree.leaves :].nnz == 0
