@@ -154,9 +154,9 @@ def summary(results: pl.DataFrame) -> str:
         for row in _beside_efpag(results).iter_rows(named=True)
     ]
     text = (
-        "MRE of the first week, delta 2e-6, weights for 20, mean over repetitions. `lowrank` and `efpag` are the "
-        "schemes as they are released, with sound calibration; the flat map has the noisy rhythm of the whole city at "
-        f"every tower; the empty map is zero everywhere. Worse: more than {WORSE:g} times the error of EFPAG."
+        f"MRE of the first week, delta 2e-6, weights for 20, mean over repetitions. `{LEARNING_NAME}` is the default "
+        "scheme, here without any; `efpag` has sound calibration; the flat map has the noisy rhythm of the whole city "
+        f"at every tower; the empty map is zero everywhere. Worse: more than {WORSE:g} times the error of EFPAG."
     )
     head = ("people of", "towers", "people", "epsilon", *methods, "beside EFPAG")
     return text + "\n\n" + markdown(head, rows, "l")
