@@ -14,6 +14,7 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from density_assets.research.approaches.attacks import membership, recovery
+from density_assets.research.approaches.finding import FINDERS
 from density_assets.research.approaches.technique import AnyTechnique, Floats, Parameters
 from density_assets.research.approaches.techniques import TECHNIQUES
 from density_assets.research.approaches.town import PEOPLE, PLACES, town
@@ -25,8 +26,6 @@ from density_assets.research.traces.matrix import Traces
 
 EPSILONS, SHOWN = (0.3, 1.0, 3.0), 1.0
 DELTA = 1e-6
-ATTACKS = ("of_map", "of_records", "recovery", "singled_out")
-KNOWN = 4  # points of a person that are looked up among records
 
 
 @dataclass(frozen=True)
@@ -52,6 +51,8 @@ def once(inputs: Town, point: Row, seed: int) -> list[Row]:
     row: Row = {"seconds": time.perf_counter() - start}
     row |= score(inputs.truth, published.density, inputs.traces.positions)
     row |= membership(technique, chosen, seed) | {"recovery": recovery(technique, chosen, seed)}
+    if find := FINDERS.get(technique.name):
+        row["found"] = find(inputs.traces, chosen, seed)
     return [{name: _plain(value) for name, value in row.items()}]
 
 
@@ -68,7 +69,7 @@ def gains(results: pl.DataFrame) -> pl.DataFrame:
     numbers = [name for name in results.columns if name not in {"technique", "epsilon", "seed"}]
     means = results.group_by("technique", "epsilon", maintain_order=True).agg(pl.col(numbers).mean())
     over_chance = [2 * pl.col(name) - 1 for name in ("of_map", "of_records") if name in numbers]
-    shares = [pl.col(name) for name in ("recovery", "singled_out") if name in numbers]
+    shares = [pl.col(name) for name in ("recovery", "found") if name in numbers]
     return means.with_columns(gain=pl.max_horizontal(0.0, *over_chance, *shares))
 
 
@@ -82,9 +83,9 @@ def figures(inputs: Town, results: pl.DataFrame) -> dict[str, Figure]:
 def summary(results: pl.DataFrame) -> str:
     """One table."""
     head = ["technique", "approach", "protects", "epsilon", "MRE", "PC", "EMD (m)", "rectangles", "districts × days"]
-    head += ["busiest 20", "membership", "by records", "recovery", "singled out", "seconds"]
+    head += ["busiest 20", "membership", "by records", "recovery", "found by 4 points", "seconds"]
     digits = {"mre": 3, "pc": 3, "emd": 0, "rectangles": 3, "districts": 3, "busiest": 2}
-    digits |= {"of_map": 2, "of_records": 2, "recovery": 2, "singled_out": 2, "seconds": 1}
+    digits |= {"of_map": 2, "of_records": 2, "recovery": 2, "found": 2, "seconds": 1}
     rows = []
     for row in gains(results).iter_rows(named=True):
         technique = TECHNIQUES[row["technique"]]

@@ -5,7 +5,7 @@ membership   Is a person among those counted? Weeks of a hundred people are publ
              looks for the victim's places and hours, the steadier the more; among records for the likest.
 recovery     Where was everybody? People who are seen every hour are linked from hour to hour and from day to day (Xu et
              al. 2017); what the attack would find in counts of other people is no gain.
-uniqueness   Which record is whose? Four points of a person are looked up among the records.
+finding      Which record is whose? Four points of a person are looked up among the records (`finding.py`).
 
 Small crowds hide people worse than cities do, so these are what an attacker can hope for at most. Noise depends on the
 promise alone.
@@ -108,7 +108,7 @@ def recovery(technique: AnyTechnique, chosen: Parameters, seed: int) -> float:
     people = crowd_to_recover()
     published = technique.publish(people.traces, chosen, seed)
     floor, most = _found_without_noise()
-    return (_found(np.maximum(published.density, 0.0).T, seed) - floor) / (most - floor)
+    return max(0.0, (_found(np.maximum(published.density, 0.0).T, seed) - floor) / (most - floor))
 
 
 @lru_cache(maxsize=1)

@@ -161,7 +161,7 @@ def _read(traces: Traces, label: Ints, stops: Floats, seed: int) -> Traces:
 
 
 P_CONFIDENTIALITY = Technique(
-    name="p-confidentiality",
+    name="p_confidentiality",
     approach="trajectories",
     protects="nobody",
     promise="whoever knows no more than the stop probabilities believes in a sensitive stop with at most p; "

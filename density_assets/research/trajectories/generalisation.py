@@ -127,7 +127,7 @@ def _matrix(groups: list[Group], shape: tuple[int, int]) -> Matrix:
 
 
 K_ANONYMITY = Technique(
-    name="k-anonymity",
+    name="k_anonymity",
     approach="trajectories",
     protects="nobody",
     promise="every published record is there at least k times; what a whole group has in common is still disclosed",

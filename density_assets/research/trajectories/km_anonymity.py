@@ -100,7 +100,7 @@ def _rare_with_first(records: Matrix, size: int, k: int) -> Iterator[frozenset[i
 
 
 KM_ANONYMITY = Technique(
-    name="k^m-anonymity",
+    name="km_anonymity",
     approach="trajectories",
     protects="nobody",
     promise="whoever knows at most m items of a person finds no record or at least k; knowing more voids it",

@@ -155,7 +155,7 @@ def _some_people(traces: Traces, most: int, seed: int) -> Ints:
 
 
 NEVER_WALK_ALONE = Technique(
-    name="Never Walk Alone",
+    name="never_walk_alone",
     approach="trajectories",
     protects="nobody",
     promise="at every hour at least k published people are within a cylinder of diameter delta; "

@@ -114,7 +114,7 @@ def _coarsened(cut: Ints, rare: Sets, items: Items, k: int, allowed: int) -> Int
 
 
 PROBABILISTIC_KM = Technique(
-    name="probabilistic k^m-anonymity",
+    name="probabilistic_km",
     approach="trajectories",
     protects="nobody",
     promise="m random items of a random record are shared by k records with probability at least p",

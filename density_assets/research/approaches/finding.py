@@ -1,0 +1,63 @@
+"""Which record is whose: the share of people whose own published record four points of theirs find.
+
+
+Only techniques that publish records of real people can be asked; those of synthetic people are nobody's.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from density_assets.research.traces.matrix import Traces
+from density_assets.research.trajectories.confidentiality import P_CONFIDENTIALITY, ConfidentialityChoices
+from density_assets.research.trajectories.cylinder_attack import linked_back
+from density_assets.research.trajectories.generalisation import K_ANONYMITY, GeneralisationChoices, generalised
+from density_assets.research.trajectories.km_anonymity import KM_ANONYMITY, KmChoices, km_generalised
+from density_assets.research.trajectories.never_walk_alone import (
+    NEVER_WALK_ALONE,
+    NeverWalkAloneChoices,
+    never_walk_alone,
+)
+from density_assets.research.trajectories.probabilistic_km import (
+    PROBABILISTIC_KM,
+    ProbabilisticChoices,
+    probabilistic_generalised,
+)
+from density_assets.research.trajectories.uniqueness import singled_out, singled_out_of_records
+
+KNOWN_POINTS = 4  # single out 95 % of 1.5 million people where nothing is done (de Montjoye et al. 2013)
+
+Finder = Callable[[Traces, Any, int], float]
+
+
+def _in_groups(traces: Traces, chosen: GeneralisationChoices, seed: int) -> float:
+    records = generalised(traces, chosen)
+    return singled_out_of_records(traces, records, chosen.parts_of_day, KNOWN_POINTS, seed).share
+
+
+def _in_cuts(traces: Traces, chosen: KmChoices, seed: int) -> float:
+    records = km_generalised(traces, chosen)
+    return singled_out_of_records(traces, records, chosen.parts_of_day, KNOWN_POINTS, seed).share
+
+
+def _in_likely_cuts(traces: Traces, chosen: ProbabilisticChoices, seed: int) -> float:
+    records = probabilistic_generalised(traces, chosen, seed)
+    return singled_out_of_records(traces, records, chosen.parts_of_day, KNOWN_POINTS, seed).share
+
+
+def _in_cylinders(traces: Traces, chosen: NeverWalkAloneChoices, seed: int) -> float:
+    return linked_back(never_walk_alone(traces, chosen, seed), KNOWN_POINTS, seed)
+
+
+def _on_the_map(traces: Traces, chosen: ConfidentialityChoices, seed: int) -> float:
+    published = P_CONFIDENTIALITY.publish(traces, chosen, seed).traces
+    assert published is not None  # it publishes records
+    return singled_out(traces, published, KNOWN_POINTS, seed).share
+
+
+FINDERS: dict[str, Finder] = {
+    K_ANONYMITY.name: _in_groups,
+    KM_ANONYMITY.name: _in_cuts,
+    PROBABILISTIC_KM.name: _in_likely_cuts,
+    NEVER_WALK_ALONE.name: _in_cylinders,
+    P_CONFIDENTIALITY.name: _on_the_map,
+}
