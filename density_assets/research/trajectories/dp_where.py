@@ -63,9 +63,9 @@ class DpWhereParameters(SynthesisParameters):
     rings: int = Field(20, ge=1)
 
 
-def statistics(traces: Traces, parameters: DpWhereParameters) -> dict[str, Statistic]:
+def statistics(traces: Traces, parameters: DpWhereParameters, seed: int) -> dict[str, Statistic]:
     """All that the generator learns of the traces, before noise."""
-    home, work = anchors(traces)
+    home, work = anchors(traces, seed)
     return {
         "people": people(traces),
         "visits": visits(traces, parameters.visits_clamp),
@@ -77,21 +77,25 @@ def statistics(traces: Traces, parameters: DpWhereParameters) -> dict[str, Stati
     }
 
 
-def anchors(traces: Traces) -> tuple[Ints, Ints]:
+def anchors(traces: Traces, seed: int) -> tuple[Ints, Ints]:
     """Home and work of each person; NOWHERE for who has none."""
     hour = traces.points()[2]
     of_day, weekday = hour % DAY, hour // DAY % 7 < WEEKDAYS
     night = (of_day >= 20) | (of_day < 7)
     by_day = weekday & (of_day >= 9) & (of_day < 17)
-    home, anywhere = most_seen(traces, night), most_seen(traces, np.ones(len(hour), dtype=np.bool_))
-    return np.where(home == NOWHERE, anywhere, home), most_seen(traces, by_day)
+    home, anywhere = most_seen(traces, night, seed), most_seen(traces, np.ones(len(hour), dtype=np.bool_), seed)
+    return np.where(home == NOWHERE, anywhere, home), most_seen(traces, by_day, seed)
 
 
-def most_seen(traces: Traces, counted: np.typing.NDArray[np.bool_]) -> Ints:
-    """The place where each person has most of the counted visits, the first of several; NOWHERE without any."""
+def most_seen(traces: Traces, counted: np.typing.NDArray[np.bool_], seed: int) -> Ints:
+    """The place where each person has most of the counted visits; NOWHERE without any.
+
+    One of several is drawn: most people are seen a few times only, and the first of the list would get them all.
+    """
     user, place, _ = traces.points()
     pairs, counts = np.unique(user[counted] * traces.rois + place[counted], return_counts=True)
-    order = np.lexsort((pairs, -counts, pairs // traces.rois))
+    lots = np.random.default_rng([seed, 4]).random(len(pairs))
+    order = np.lexsort((lots, -counts, pairs // traces.rois))
     owners = pairs[order] // traces.rois
     first = np.diff(owners, prepend=-1) != 0
     found = np.full(len(traces.users), NOWHERE, dtype=np.int64)
@@ -157,7 +161,7 @@ def work_given_home(work: Floats, medians: Floats, positions: Floats, rings: int
 
 def publish(traces: Traces, parameters: DpWhereParameters, seed: int) -> Published:
     """People between a home and a work place."""
-    exact = statistics(not_empty(traces), parameters)
+    exact = statistics(not_empty(traces), parameters, seed)
     bounds = {name: each.sensitivity for name, each in exact.items()}
     events = shared_events(bounds, SHARES, parameters, frozenset({"commute"}))
     noisy = measured(exact, events, SimulatedNoise(seed))

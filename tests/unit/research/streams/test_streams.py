@@ -4,6 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from small_crowd import DeafNoise
 
 from density_assets.errors import BadInput
 from density_assets.privacy.accounting import spent
@@ -73,20 +74,6 @@ def test_no_window_costs_more_than_the_budget(name, terms, seed):
     assert max(costs) <= terms.budget * (1 + 1e-9)
     assert max(costs) > 0.05 * terms.budget
     assert window_costs(stream.charges, terms, counts.shape[1]) == pytest.approx(costs)
-
-
-class DeafNoise:
-    """Noise that does not hear the values it is added to."""
-
-    simulation = True
-
-    def __init__(self, seed):
-        self._random = np.random.default_rng(seed)
-
-    def gaussian(self, values, event):
-        return self._random.normal(20, 15, values.shape)
-
-    laplace = gaussian
 
 
 @pytest.mark.parametrize("name", SCHEMES)
