@@ -8,9 +8,10 @@ An hour in which a place is due goes through
 4. the Kalman filter; 5. the next interval, max(1, I + theta·(1 − (D/lambda)²)), D the controlled error, lambda the
    error to expect of noise with all that is left.
 
-Constants of the paper: PID .9/.1/0 over the last 3 samples, theta 10, phi .2, p_max .6, a fifth of the budget. The
-others by a grid at epsilon 1 for the week, on towns 1, 2 and 3, never on town 0 (least mean MRE):
-GRID_PLACEHOLDER
+Constants of the paper: PID .9/.1/0 over the last 3 samples, theta 10, phi .2, p_max .6, a fifth of the budget; groups
+by correlation .5 and difference 25 over 3 samples. The others are the best of a grid at epsilon 1 for the week (least
+MRE − PC, mean over towns 1, 2 and 3, never town 0): a in 10, 20, 40, places small up to 30, 100, 300, Q in .1, 1, 10,
+100: a = 20, 100, Q = 10.
 
 What is left is here counted for a user who may be anywhere: an hour costs what its dearest place costs. The paper
 counts it for each place alone, which bounds the cost of a user who stays at one place, not of one who moves
@@ -65,13 +66,14 @@ class RescueParameters(StreamParameters):
     gain: float = Field(10.0, gt=0)
     part_scale: float = Field(0.2, gt=0)
     largest_share: float = Field(0.6, gt=0, lt=1)
-    small: float = Field(30.0, ge=0)
+    small: float = Field(100.0, ge=0)
     correlated: float = Field(0.5, ge=-1, le=1)
     close: float = Field(25.0, gt=0)
     compared: int = Field(3, ge=2)
     drift: float = Field(10.0, gt=0)
     first_variance: float = Field(100.0, gt=0)
     clock: Clock = "common"
+    hours_per_user: int = Field(20, ge=1)
 
 
 def rescue(counts: Floats, terms: Terms, noise: Noise, chosen: RescueParameters) -> Stream:

@@ -26,6 +26,7 @@ from density_assets.research.approaches.technique import Published, Technique
 from density_assets.research.streams.truncation import not_empty
 from density_assets.research.traces.matrix import Ints, Traces
 from density_assets.research.trajectories.gram_tree import Level, explore, level_sensitivity, with_marks
+from density_assets.research.trajectories.gram_walks import block_of, generated, timed
 from density_assets.research.trajectories.kept_sequences import kept_visits
 from density_assets.research.trajectories.private_statistics import (
     DAY,
@@ -38,12 +39,8 @@ from density_assets.research.trajectories.private_statistics import (
     visits,
 )
 from density_assets.research.trajectories.synthesis import (
-    Rng,
-    drawn,
-    drawn_hours,
     hour_weights,
     number_of_people,
-    probabilities,
     publication,
     synthetic,
 )
@@ -99,11 +96,6 @@ def sequences(traces: Traces, parameters: NGramParameters, seed: int) -> tuple[I
     return with_marks(user, item, traces.rois * parameters.blocks)
 
 
-def block_of(hour: Ints, blocks: int) -> Ints:
-    """The block of the day in which an hour lies."""
-    return hour % DAY * blocks // DAY
-
-
 def explored(
     traces: Traces, parameters: NGramParameters, events: Mapping[str, Event], noise: Noise, seed: int
 ) -> list[Level]:
@@ -136,58 +128,6 @@ def publish(traces: Traces, parameters: NGramParameters, seed: int) -> Published
     walked = synthetic(traces, *timed(person, item, parameters.blocks, weights, random))
     facts = {level_name(order): int((level.counts > 0).sum()) for order, level in enumerate(tree, start=1)}
     return publication(walked, float(noisy["visits"][0]), tuple(events.values()), facts)
-
-
-def generated(tree: list[Level], items: int, count: int, l_max: int, random: Rng) -> tuple[Ints, Ints]:
-    """Person and item of so many sequences, in order; everybody has at least one visit."""
-    paths = np.full((count, l_max + 1), -1, dtype=np.int64)
-    paths[:, 0] = items
-    going = np.arange(count)
-    for step in range(1, l_max + 1):
-        paths[going, step] = continued(tree, paths[going, :step], items, random, may_end=step > 1)
-        going = going[paths[going, step] < items]
-        if not len(going):
-            break
-    inside = (paths[:, 1:] >= 0) & (paths[:, 1:] < items)
-    return np.nonzero(inside)[0], paths[:, 1:][inside]
-
-
-def continued(tree: list[Level], paths: Ints, items: int, random: Rng, may_end: bool) -> Ints:
-    """The next token of each path, from the longest suffix that has children in the tree."""
-    allowed = np.ones(items + 2)
-    allowed[items], allowed[items + 1] = 0.0, float(may_end)
-    following = np.full(len(paths), -1, dtype=np.int64)
-    for level, length in zip(reversed(tree), reversed(range(len(tree))), strict=True):
-        if length <= paths.shape[1]:
-            code = np.zeros(len(paths), dtype=np.int64)
-            for token in paths[:, paths.shape[1] - length :].T:
-                code = code * (items + 2) + token
-            table = level.counts * allowed
-            row = np.minimum(np.searchsorted(level.contexts, code), len(level.contexts) - 1)
-            known = (following < 0) & (level.contexts[row] == code) & ((table.sum(axis=1)[row] > 0) | (length == 0))
-            # Single tokens are the last resort; if noise left none of them, all items are as likely.
-            following[known] = (
-                drawn(probabilities(table), row[known], random)
-                if length or table.any()
-                else (random.integers(0, items, int(known.sum())))
-            )
-    return following
-
-
-def timed(person: Ints, item: Ints, blocks: int, weights: Floats, random: Rng) -> tuple[Ints, Ints, Ints]:
-    """Person, place and hour: the items of a person's block get different hours of it, in their order."""
-    place, block = np.divmod(item, blocks)
-    found: list[tuple[Ints, Ints, Ints]] = []
-    for each in range(blocks):
-        hours = np.flatnonzero(block_of(np.arange(len(weights)), blocks) == each)
-        mine = block == each
-        wanted = np.bincount(person[mine], minlength=person.max(initial=0) + 1)
-        nth = np.arange(mine.sum()) - (np.cumsum(wanted) - wanted)[person[mine]]
-        fits = nth < len(hours)  # who has more items in a block than it has hours in the week loses them
-        who, which = drawn_hours(weights[hours], np.minimum(wanted, len(hours)), random)
-        found.append((who, place[mine][fits], hours[which]))
-    whos, places, times = zip(*found, strict=True)
-    return np.concatenate(whos), np.concatenate(places), np.concatenate(times)
 
 
 N_GRAMS = Technique(

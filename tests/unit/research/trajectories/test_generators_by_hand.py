@@ -7,9 +7,9 @@ from small_crowd import crowd
 from density_assets.research.traces.matrix import Traces, binary
 from density_assets.research.trajectories.dp_where import anchors, candidates, commute_scores, regions, work_given_home
 from density_assets.research.trajectories.gram_tree import Level, children, expanded, explore, gram_counts, with_marks
+from density_assets.research.trajectories.gram_walks import continued, generated, timed
 from density_assets.research.trajectories.kept_sequences import kept_visits
 from density_assets.research.trajectories.markov import chain, walks
-from density_assets.research.trajectories.ngrams import continued, generated, timed
 from density_assets.research.trajectories.private_statistics import lengths, profile, profile_bin
 from density_assets.research.trajectories.synthesis import drawn, drawn_hours, hour_weights, probabilities
 
