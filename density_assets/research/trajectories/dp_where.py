@@ -13,8 +13,8 @@ people, visits   how many there are
 A synthetic person gets a home, a distance, a work place in the ring of that distance around home in proportion to the
 noisy work histogram, a number of visits, as many hours, and is at home or at work in each.
 
-Constants by a grid at epsilon 1, on towns 1, 2 and 3, never on town 0 (least MRE − PC, mean of towns):
-GRID_PLACEHOLDER
+Constants are the best of a grid at epsilon 1 (least MRE − PC, mean over towns 1, 2 and 3, never town 0): 1, 3 or 5
+regions per side, 10, 20 or 40 rings: 3 and 10; differences are below .01.
 """
 
 import numpy as np
@@ -60,7 +60,7 @@ class DpWhereParameters(SynthesisParameters):
     """Coarse regions of homes are a square grid of so many per side; rings around a home are equally wide."""
 
     regions_per_side: int = Field(3, ge=1)
-    rings: int = Field(20, ge=1)
+    rings: int = Field(10, ge=1)
 
 
 def statistics(traces: Traces, parameters: DpWhereParameters, seed: int) -> dict[str, Statistic]:
