@@ -42,7 +42,6 @@ def publish_stream(
     density = np.maximum(stream.values, 0.0)
     facts = {
         "protects": "a user's week" if week else f"{parameters.window} hours of a user",
-        "visits kept": int(kept.matrix.nnz),
         "hours charged": len({charge.hour for charge in stream.charges}),
     }
     if total_event is None:

@@ -8,8 +8,8 @@ of the week, a first place, and walks.
 Time is not an item here: all places share one noisy profile of hours, since transitions per hour would be 150² times
 24 counts of almost nothing. So the density cannot tell day places from night places.
 
-Constants are the best of a grid at epsilon 1 (least MRE − PC, mean over towns 1, 2 and 3, never town 0): l_max in 5, 10,
-20, repeats 1 or 2, threshold 0, 1, 2, 3: l_max = 10, once, threshold 1.
+Constants are the best of a grid at epsilon 1 (least MRE − PC, mean over towns 1, 2 and 3, never town 0): l_max in 5,
+10, 20, repeats 1 or 2, threshold 0, 1, 2, 3: l_max = 10, once, threshold 1.
 """
 
 import numpy as np

@@ -11,9 +11,9 @@ other, and what is lost (MRE from .62 to 1.2 at epsilon 1) is far more than what
 
 The density is scaled to a noisy number of visits, as l_max takes visits away.
 
-Constants are the best of a grid at epsilon 1 (least MRE − PC, mean over towns 1, 2 and 3, never town 0): l_max in 5, 10,
-20, 40, n_max 2 or 3, repeats 1 or 2, blocks 1, 2, 3, 4, 6, threshold 0, .5, 1, 1.5, 2, 3, 4, first_share .2, .5, .8, not
-in all combinations: l_max = 20, grams of two, counted once, one block, threshold 1, first_share .2.
+Constants are the best of a grid at epsilon 1 (least MRE − PC, mean over towns 1, 2 and 3, never town 0): l_max in 5,
+10, 20, 40, n_max 2 or 3, repeats 1 or 2, blocks 1, 2, 3, 4, 6, threshold 0, .5, 1, 1.5, 2, 3, 4, first_share .2, .5,
+.8, not in all combinations: l_max = 20, grams of two, counted once, one block, threshold 1, first_share .2.
 """
 
 from collections.abc import Mapping

@@ -4,13 +4,14 @@ from functools import partial
 
 import numpy as np
 import pytest
-from small_crowd import DeafNoise
+from small_crowd import DeafNoise, crowd
 
 from density_assets.errors import BadInput
 from density_assets.privacy.accounting import spent
 from density_assets.privacy.events import Laplace
 from density_assets.privacy.noise import SimulatedNoise
 from density_assets.research.metrics.correlation import pearson
+from density_assets.research.streams import publishing
 from density_assets.research.streams.fast import FAST, FastParameters, fast
 from density_assets.research.streams.k_threshold import K_THRESHOLD
 from density_assets.research.streams.publishing import scaled
@@ -83,6 +84,15 @@ def test_releases_and_schedules_follow_from_noisy_values_alone(name, terms):
     one, other = (SCHEMES[name](changing(seed), terms, DeafNoise(5)) for seed in (0, 1))
     assert np.array_equal(one.values, other.values)
     assert one.charges == other.charges
+
+
+@pytest.mark.parametrize("technique", TECHNIQUES)
+@pytest.mark.parametrize("unit", ["week", "w hours"])
+def test_all_that_is_published_follows_from_noisy_values_alone(technique, unit, monkeypatch):
+    monkeypatch.setattr(publishing, "SimulatedNoise", DeafNoise)
+    one, other = (technique.publish(crowd(seed=seed), technique.parameters(unit=unit), 5) for seed in (0, 1))
+    assert np.array_equal(one.density, other.density)
+    assert (one.facts, one.events) == (other.facts, other.events)
 
 
 @pytest.mark.parametrize("scheme", [budget_distribution, partial(budget_absorption, most_parts=168)])

@@ -20,7 +20,7 @@ from density_assets.research.trajectories.private_statistics import Statistic
 
 TECHNIQUES = (DP_WHERE, MARKOV, N_GRAMS)
 MODULES = {"DP-WHERE": dp_where, "Markov": markov, "n-grams": ngrams}
-FEW, MANY = {"l_max": 4, "repeats": 2}, {"l_max": 30, "repeats": 30}
+FEW, MANY = {"l_max": 4, "repeats": 2}, {"l_max": 30, "repeats": 168}
 
 
 def grams(traces, parameters, seed):
@@ -42,7 +42,8 @@ CASES = {
     "Markov, few": lambda traces: markov.statistics(traces, MarkovParameters(**FEW), 0),
     "Markov, many": lambda traces: markov.statistics(traces, MarkovParameters(**MANY), 0),
     "n-grams, few": lambda traces: grams(traces, NGramParameters(n_max=3, blocks=3, **FEW), 0),
-    "n-grams, many": lambda traces: grams(traces, NGramParameters(n_max=2, blocks=2, **MANY), 0),
+    "n-grams, many": lambda traces: grams(traces, NGramParameters(n_max=2, blocks=1, **MANY), 0),
+    "n-grams, once": lambda traces: grams(traces, NGramParameters(n_max=2, blocks=24, l_max=5, repeats=1), 0),
 }
 
 
@@ -74,6 +75,9 @@ def test_bounds_are_reached():
     assert moved(before["visits"], after["visits"]) == 60
     assert moved(before["profile"], after["profile"]) == pytest.approx(1)
     assert moved(before["people"], after["people"]) == 1
+    before, after = (CASES["n-grams, once"](each) for each in (without, joined(without, *HEAVY["everywhere"])))
+    assert moved(before["grams of 1"], after["grams of 1"]) == pytest.approx(math.sqrt(5 + 2))
+    assert moved(before["grams of 2"], after["grams of 2"]) == pytest.approx(math.sqrt(5 + 1))
 
 
 def test_sequences_that_are_not_truncated_are_caught(monkeypatch):
