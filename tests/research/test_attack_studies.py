@@ -157,7 +157,9 @@ def test_files_of_cabs_go_from_lines_to_a_confidential_summary(tmp_path):
     # cabs with 1 … 9 cells, each in three weeks: 5 ± 2.6 cells and 15 ± 7.7 slots
     read = (
         "9 users with 15 ± 8 events, 5.0 ± 2.6 of 100 ROIs and 15 ± 8 active slots of 504 hours. "
-        "Records left out: 9 outside the box, 9 unreadable."
+        "153 records read, 135 of 9 users kept. Records left out: 9 outside the box, 9 unreadable. 504 hours: 3 weeks "
+        "from 2008-05-19, on clocks of UTC-7. Box: latitude 37.74 to 37.82, longitude -122.47 to -122.37, a grid of "
+        "10 x 10 (rows x columns)."
     )
     assert said[0] == read
     assert read in outcome.summary

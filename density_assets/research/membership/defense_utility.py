@@ -71,8 +71,7 @@ def once(people: People, point: Row, seed: int) -> list[Row]:
         return []
     rng = np.random.default_rng([seed, point["level"]])
     true, defended = _aggregates(people, point, found[0], seed, rng)
-    about = {"kind": people.recipe.kind, "people": people.described}
-    return [{"parameter": found[1], **utility(true, defended), **about}]
+    return [{"parameter": found[1], **utility(true, defended), "kind": people.recipe.kind}]
 
 
 def _aggregates(people: People, point: Row, value: float, seed: int, rng: np.random.Generator) -> tuple[Any, Any]:
@@ -119,7 +118,7 @@ def summary(results: pl.DataFrame) -> str:
     means = averaged(results, ["defense", "level", "parameter", "of"], METRICS)
     city, printed = PUBLISHED.get(results["kind"][0], ("none", {}))
     head = ("parameter", "of", "MRE", "MRE 10%", "F1", "τ published", "JS", "r", "τ", f"published ({city})")
-    parts = [f"{results['people'][0]} {results['seed'].n_unique()} repetitions."]
+    parts = [f"{results['seed'].n_unique()} repetitions."]
     for name in means["defense"].unique(maintain_order=True):
         mine = means.filter(defense=name)
         rows = mine.sort("level", "of", descending=[False, True]).iter_rows(named=True)
@@ -142,6 +141,7 @@ DEFENSE_TABLES = Study(
     once=once,
     figures=figures,
     summary=summary,
+    about=lambda people: people.described,
     repetitions=20,
-    version=2,
+    version=3,
 )

@@ -39,7 +39,7 @@ def once(people: People, point: Row, seed: int) -> list[Row]:
         training, holds = observed(people, game.training)
         challenge, truth = observed(people, game.challenge)
         score = attacked(training, holds, challenge, truth, point["attack"])
-        rows.append({"mobility": mobility, "victim": victim, "auc": score, "people": people.described})
+        rows.append({"mobility": mobility, "victim": victim, "auc": score})
     return rows
 
 
@@ -162,7 +162,7 @@ def summary(results: pl.DataFrame) -> str:
         rows.append([row["prior"].replace("_", " "), row["attack"], *numbers, gain, printed])
     head = ("prior", "attack", "mean AUC", *MOBILITY, "over features", "published")
     victims = results["victim"].n_unique()
-    said = f"{results['people'][0]}\n\n{victims} victims; privacy loss is AUC − 0.5."
+    said = f"{victims} victims; privacy loss is AUC − 0.5."
     return f"{said}\n\n{markdown(head, rows, 'll')}"
 
 
@@ -174,6 +174,7 @@ MEMBERSHIP = Study(
     once=once,
     figures=figures,
     summary=summary,
+    about=lambda people: people.described,
     repetitions=PER_GROUP,
-    version=2,
+    version=3,
 )

@@ -56,7 +56,7 @@ def once(people: People, point: Row, seed: int) -> list[Row]:
         rng = np.random.default_rng([seed, victim, point["level"], 1])
         training, holds = defended(people, point, found[0], game.training, rng)
         challenge, truth = defended(people, point, found[0], game.challenge, rng)
-        row = {"parameter": found[1], "mobility": mobility, "victim": victim, "people": people.described}
+        row = {"parameter": found[1], "mobility": mobility, "victim": victim}
         row["auc"] = attacked(training, holds, challenge, truth)
         rows.append(row | (dict.fromkeys(METRICS) if rows else _utility(people, point, found[0], game.challenge, rng)))
     return rows
@@ -143,7 +143,7 @@ def summary(results: pl.DataFrame) -> str:
     order = {name: place for place, name in enumerate([*DEFENSES, *SCHEMES])}
     rows.sort(key=lambda row: order[row[0]])
     said = f"{len(plain)} victims, mean AUC undefended {np.mean(plain.to_numpy()):.3f}."
-    return f"{results['people'][0]}\n\n{said}\n\n{markdown(head, rows, 'll')}"
+    return f"{said}\n\n{markdown(head, rows, 'll')}"
 
 
 PRIVACY_GAIN = Study(
@@ -154,6 +154,7 @@ PRIVACY_GAIN = Study(
     once=once,
     figures=figures,
     summary=summary,
+    about=lambda people: people.described,
     repetitions=PER_GROUP,
-    version=2,
+    version=3,
 )

@@ -41,6 +41,11 @@ def once(streams: Streams, point: Row, seed: int) -> list[Row]:
     ]
 
 
+def about(streams: Streams) -> str:
+    """Whose days are released."""
+    return streams.days.described
+
+
 def threshold_figures(streams: Streams, results: pl.DataFrame) -> dict[str, Figure]:
     """Figs. 7 and 8, and the same over c, which the paper does not name."""
     by_t, by_c = results.filter(releases=NEEDED), results.filter(pl.col("releases") != NEEDED)
@@ -120,6 +125,7 @@ HYBRID_THRESHOLD = Study(
     once=once,
     figures=threshold_figures,
     summary=threshold_summary,
+    about=about,
     version=2,
 )
 HYBRID_EPSILON = Study(
@@ -130,5 +136,6 @@ HYBRID_EPSILON = Study(
     once=once,
     figures=epsilon_figures,
     summary=epsilon_summary,
+    about=about,
     version=2,
 )
