@@ -2,21 +2,42 @@
 
 Pyrgelis et al., §3.1: principal components of the aggregates, then logistic regression; before them, the same group
 regressed on seven statistics of each series. The score is the area under the ROC curve (AUC): 0.5 is guessing.
+
+The older attack is printed in one sentence, so what components gain over it depends on how that is read. `READINGS`
+names the readings, all of the same seven statistics: of which series, on which scale, with which classifier.
 """
 
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 Floats = NDArray[Any]
 Holds = NDArray[np.bool_]
-How = Literal["pca", "features"]
+Of = Callable[[Floats], Floats]
+How = Literal[
+    "pca",
+    "features",
+    "features_unscaled",
+    "features_regularised",
+    "features_forest",
+    "features_neighbours",
+    "features_averaged",
+    "features_pooled",
+]
+STATISTICS = 7
+TREES, NEIGHBOURS = 30, 5
+STRONG = 1e-4  # the inverse of the penalty, against 1 by default
 
 
 @dataclass(frozen=True)
@@ -61,24 +82,60 @@ def statistics(aggregates: Floats) -> Floats:
     return np.concatenate(found, axis=1)
 
 
-def attacked(training: Floats, holds: Holds, challenge: Floats, truth: Holds, how: How = "pca") -> float:
-    """AUC of the attack on the challenge; aggregates are (groups, rois, hours)."""
-    if how == "features":
-        seen, asked = statistics(training), statistics(challenge)
-    else:
-        components = principal_components(training.reshape(len(training), -1))
-        seen, asked = (
-            components.of(training.reshape(len(training), -1)),
-            components.of(challenge.reshape(len(truth), -1)),
-        )
-    if seen.shape[1] == 0:  # every aggregate is the same: nothing to learn
-        return 0.5
-    return auc(truth, classifier().fit(seen, holds).decision_function(asked))
+def averaged_statistics(aggregates: Floats) -> Floats:
+    """The seven statistics, each a mean over the ROIs: the classifier does not learn which ROI they are of."""
+    return np.asarray(statistics(aggregates).reshape(len(aggregates), STATISTICS, -1).mean(axis=2))
+
+
+def pooled_statistics(aggregates: Floats) -> Floats:
+    """The seven statistics of all counts of an aggregate as if they were one series."""
+    return statistics(aggregates.reshape(len(aggregates), 1, -1))
 
 
 def classifier() -> Any:
     """Logistic regression on standardised columns."""
     return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1_000))
+
+
+def _regularised() -> Any:
+    return make_pipeline(StandardScaler(), LogisticRegression(C=STRONG, max_iter=1_000))
+
+
+# The statistics that are taken, and what learns from them.
+READINGS: dict[How, tuple[Of, Callable[[], Any]]] = {
+    "features": (statistics, classifier),
+    "features_unscaled": (statistics, LogisticRegression),
+    "features_regularised": (statistics, _regularised),
+    "features_forest": (statistics, lambda: RandomForestClassifier(TREES, random_state=0)),
+    "features_neighbours": (statistics, lambda: KNeighborsClassifier(NEIGHBOURS)),
+    "features_averaged": (averaged_statistics, classifier),
+    "features_pooled": (pooled_statistics, classifier),
+}
+ATTACKS: tuple[How, ...] = (*READINGS, "pca")
+
+
+def attacked(training: Floats, holds: Holds, challenge: Floats, truth: Holds, how: How = "pca") -> float:
+    """AUC of the attack on the challenge; aggregates are (groups, rois, hours)."""
+    of, learner = (_components(training), classifier) if how == "pca" else READINGS[how]
+    seen, asked = of(training), of(challenge)
+    if seen.shape[1] == 0:  # every aggregate is the same: nothing to learn
+        return 0.5
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # of columns that nobody scaled: that is this reading
+        learnt = learner().fit(seen, holds)
+    return auc(truth, _scores(learnt, asked))
+
+
+def _components(training: Floats) -> Of:
+    found = principal_components(training.reshape(len(training), -1))
+    return lambda aggregates: found.of(aggregates.reshape(len(aggregates), -1))
+
+
+def _scores(learnt: Any, asked: Floats) -> Floats:
+    """How sure a classifier is that the victim is there."""
+    if hasattr(learnt, "decision_function"):
+        return np.asarray(learnt.decision_function(asked))
+    return np.asarray(learnt.predict_proba(asked)[:, 1])
 
 
 def auc(truth: Holds, score: Floats) -> float:

@@ -54,17 +54,23 @@ def once(people: People, point: Row, seed: int) -> list[Row]:
         prior = people.recipe.defended_prior
         game = people.game(prior, victim, np.random.default_rng([seed, victim]), defended=True)
         rng = np.random.default_rng([seed, victim, point["level"], 1])
-        training, holds = defended(people, point, found[0], game.training, rng)
-        challenge, truth = defended(people, point, found[0], game.challenge, rng)
+        once = (seed, victim, point["level"])  # the adversary trains on the points that are released
+        training, holds = defended(people, point, found[0], game.training, rng, once)
+        challenge, truth = defended(people, point, found[0], game.challenge, rng, once)
         row = {"parameter": found[1], "mobility": mobility, "victim": victim}
         row["auc"] = attacked(training, holds, challenge, truth)
         rows.append(row | (dict.fromkeys(METRICS) if rows else _utility(people, point, found[0], game.challenge, rng)))
     return rows
 
 
-def defended(people: People, point: Row, value: float, seen: Seen, rng: np.random.Generator) -> tuple[Any, Any]:
-    """What the adversary sees of a game under a defense: of a scheme, the series its second door published."""
-    released = [_released(people, point, value, groups, rng) for groups in people.groups(seen)]
+def defended(
+    people: People, point: Row, value: float, seen: Seen, rng: np.random.Generator, once: tuple[int, ...]
+) -> tuple[Any, Any]:
+    """What the adversary sees of a game under a defense: of a scheme, the series its second door published.
+
+    once: the seed of what is sampled once, the same for all that she sees.
+    """
+    released = [_released(people, point, value, groups, rng) for groups in people.groups(seen, once)]
     return np.concatenate(released), np.tile(seen.holds, len(seen.weeks))
 
 

@@ -24,9 +24,7 @@ class Kept:
     def __str__(self) -> str:
         """The report, as a paragraph."""
         left_out = ", ".join(f"{count:,} {reason}" for reason, count in self.left_out.items()) or "nothing"
-        read = (
-            f"{self.records:,} records read, {self.used:,} of {self.users:,} users kept. Records left out: {left_out}."
-        )
+        read = f"{self.records:,} records read, {self.used:,} kept (users: {self.users:,}). Left out: {left_out}."
         return f"{read} {when(self.recipe)}{where(self.recipe)}"
 
 

@@ -54,14 +54,15 @@ def test_one_file_per_cab(tmp_path):
 def test_what_was_kept_is_said_with_box_grid_clocks_and_weeks(tmp_path):
     (tmp_path / "cabs.txt").write_text(f"7 {HERE} {MONDAY_8}\n7 {HERE} {MONDAY_8 + 1}\n8 0 0 {MONDAY_8}\n")
     assert str(read(tmp_path).kept) == (
-        "3 records read, 2 of 1 users kept. Records left out: 1 outside the box. 504 hours: 3 weeks from 2008-05-19, on "
-        "clocks of UTC-7. Box: latitude 37.74 to 37.82, longitude -122.47 to -122.37, a grid of 10 x 10 (rows x columns)."
+        "3 records read, 2 kept (users: 1). Left out: 1 outside the box. 504 hours: 3 weeks from 2008-05-19, on "
+        "clocks of UTC-7. Box: latitude 37.74 to 37.82, longitude -122.47 to -122.37, a grid of 10 x 10 (rows x "
+        "columns)."
     )
     (tmp_path / "traces.toml").write_text('timezone = "America/Los_Angeles"\nweeks = 1\nnorth = 38.0\nrows = 3\n')
     assert str(read(tmp_path).kept) == (
-        "3 records read, 2 of 1 users kept. Records left out: 1 outside the box. 168 hours: 1 week from 2008-05-19, on "
-        "clocks of America/Los_Angeles. Box: latitude 37.74 to 38, longitude -122.47 to -122.37, a grid of 3 x 10 (rows "
-        "x columns)."
+        "3 records read, 2 kept (users: 1). Left out: 1 outside the box. 168 hours: 1 week from 2008-05-19, on "
+        "clocks of America/Los_Angeles. Box: latitude 37.74 to 38, longitude -122.47 to -122.37, a grid of 3 x 10 "
+        "(rows x columns)."
     )
 
 
