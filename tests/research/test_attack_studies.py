@@ -90,20 +90,25 @@ def test_gains_compare_each_victim_with_itself(people, tmp_path):
     assert "| DGFR | 250 | 0.500 |" in privacy_gain.summary(results)
 
 
-def test_points_are_sampled_once_for_all_that_is_seen_or_anew(people):
-    """Sampled once, what one group has more than another is what one member leaves in all of them."""
+@pytest.mark.parametrize(("sampling", "each", "both"), [("once", 1, 1), ("apart", 1, 0), ("anew", 0, 0)])
+def test_points_are_sampled_once_for_all_that_is_seen_or_apart_or_anew(people, sampling, each, both):
+    """Where points are sampled once, aggregates are sums of what each member leaves."""
     game = people.game("subset_of_locations", 3, np.random.default_rng(0), defended=True)
     point, rng = {"defense": "SMP", "level": 3}, np.random.default_rng(1)
-    anew = replace(people, recipe=people.recipe.model_copy(update={"sampling": "anew"}))
-    assert people.recipe.sampling == "once"
-    for these, fits in ((people, True), (anew, False)):
-        parts = [
-            privacy_gain.defended(these, point, 0.8, seen, rng, (0, 3))[0] for seen in (game.training, game.challenge)
-        ]
-        members = np.concatenate([seen.members.toarray() for seen in (game.training, game.challenge)])
-        counts = np.concatenate(parts).reshape(len(members), -1)
-        per_user, *_ = np.linalg.lstsq(members.astype(float), counts, rcond=None)
-        assert np.allclose(members @ per_user, counts, atol=1e-3) is fits
+    seeds = privacy_gain.sampling_seeds(sampling, (0, 3))
+    sides = [
+        (seen.members.toarray(), privacy_gain.defended(people, point, 0.8, seen, rng, seed)[0])
+        for seen, seed in zip((game.training, game.challenge), seeds, strict=True)
+    ]
+    assert are_sums(*sides[0]) == each
+    assert are_sums(*(np.concatenate(part) for part in zip(*sides, strict=True))) == both
+
+
+def are_sums(members: np.ndarray, counts: np.ndarray) -> bool:
+    """Whether counts are sums over members of some numbers that every member always has."""
+    counts = counts.reshape(len(members), -1)
+    per_user, *_ = np.linalg.lstsq(members.astype(float), counts, rcond=None)
+    return bool(np.allclose(members @ per_user, counts, atol=1e-3))
 
 
 def test_near_empty_places_decide_the_error_of_all_and_not_of_the_visited():

@@ -64,10 +64,10 @@ class People:
         """The traces of each week."""
         return [self.traces.week(number) for number in range(self.traces.weeks)]
 
-    def groups(self, seen: Seen, seed: tuple[int, ...] = ()) -> list[Groups]:
-        """The groups of a game in each week they are seen in; seed: of what the recipe samples once."""
-        once = self.recipe.sampling == "once"
-        return [Groups(self.weeks[week], seen.members, (*seed, week) if once and seed else None) for week in seen.weeks]
+    def groups(self, seen: Seen, sampled_with: tuple[int, ...] | None = None) -> list[Groups]:
+        """The groups of a game in each week they are seen in; sampled_with: the seed of what is sampled once."""
+        seeds = [None if sampled_with is None else (*sampled_with, week) for week in seen.weeks]
+        return [Groups(self.weeks[week], seen.members, seed) for week, seed in zip(seen.weeks, seeds, strict=True)]
 
     def game(self, prior: Prior, victim: int, rng: np.random.Generator, *, defended: bool = False) -> Game:
         """The adversary's prior and challenge, as the recipe sizes them; `defended`: in the setting of defenses."""

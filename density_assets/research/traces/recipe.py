@@ -27,7 +27,7 @@ Longitude = Annotated[float, Strict(), Field(ge=-180, le=180)]
 Offset = Annotated[float, Strict(), Field(ge=-24, le=24)]
 Minutes = Literal[5, 10, 15, 20, 30, 60]  # divide an hour, so that clocks that change do not cut a stamp
 Prior = Literal["subset_of_locations", "same_groups", "different_groups"]
-Sampling = Literal["once", "anew"]
+Sampling = Literal["once", "apart", "anew"]
 FILE = "traces.toml"
 
 
@@ -44,7 +44,8 @@ class Recipe(BaseModel):
     defended_prior, defended_share, defended_group: the setting in which defenses are tried.
     small_epsilon, small_count: epsilon' of PSC and SPSC, k of SPSC. fourier_coefficients: l of FPA and SFPA.
     fourier_norm: Δ2 of FPA, the L2 norm of one user's week; by default that of the user with the most points.
-    sampling: whether SMP, SPSC and SFPA draw the points they leave out once for all aggregates, or anew in each.
+    sampling: how SMP, SPSC and SFPA draw the points they leave out of the aggregates an adversary sees: `once` for all
+    of them; `apart`, once by the adversary for hers and once for what is released; `anew` in each.
     samples: aggregates per victim where the prior does not fix their number.
     """
 
