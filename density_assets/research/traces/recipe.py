@@ -80,7 +80,7 @@ class Recipe(BaseModel):
     small_count: Count = 20
     fourier_coefficients: Count = 12
     fourier_norm: AboveZero | None = None
-    sampling: Sampling = "once"
+    sampling: Sampling = "apart"
     samples: Annotated[Count, Field(ge=20)] = 2_000
 
     @model_validator(mode="after")
