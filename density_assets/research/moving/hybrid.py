@@ -36,7 +36,7 @@ def once(streams: Streams, point: Row, seed: int) -> list[Row]:
     """One release of today, as drawn and made consistent, and what a map of nobody would err."""
     day = release(point["scheme"], streams.past, streams.today, recipe(streams.past, point), SimulatedNoise(seed))
     nobody = np.zeros_like(streams.today)
-    empty = {"empty_mae": mae_chen(streams.today, nobody), "empty_mre": mre_chen(streams.today, nobody)}
+    empty = {"empty_mae": mae_chen(streams.today, nobody)}
     made = {"as drawn": day.released, "consistent": consistent(day.released, np.random.default_rng(seed)).astype(float)}
     return [
         {"counts": counts, "mae": mae_chen(streams.today, values), "mre": mre_chen(streams.today, values), **empty}
@@ -76,8 +76,8 @@ def _figure(results: pl.DataFrame, over: str, over_label: str, calibration: str,
 
 
 def _empty(results: pl.DataFrame) -> pl.DataFrame:
-    """The same points as if nothing had been released but a map of nobody."""
-    return results.with_columns(scheme=pl.lit(EMPTY), mae=pl.col("empty_mae"), mre=pl.col("empty_mre"))
+    """The same points as if nothing had been released but a map of nobody; its MRE, at most 1, would squeeze theirs."""
+    return results.with_columns(scheme=pl.lit(EMPTY), mae=pl.col("empty_mae"), mre=pl.lit(None, pl.Float64))
 
 
 def _consistency(results: pl.DataFrame) -> Figure:
@@ -102,7 +102,7 @@ def epsilon_summary(results: pl.DataFrame) -> str:
 
 
 def _table(results: pl.DataFrame, over: str, values: tuple[float, ...]) -> str:
-    errors = (*METRICS, "empty_mae", "empty_mre")
+    errors = (*METRICS, "empty_mae")
     means = averaged(results.filter(pl.col(over).is_in(values)), ["calibration", over, "scheme", "counts"], errors)
     rows = []
     for (calibration, value, scheme), part in means.group_by(["calibration", over, "scheme"], maintain_order=True):
