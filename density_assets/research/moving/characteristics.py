@@ -96,4 +96,5 @@ MOVING_CHARACTERISTICS = Study(
     figures=figures,
     summary=summary,
     about=lambda streams: streams.days.described,
+    version=2,
 )

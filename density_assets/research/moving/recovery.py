@@ -159,5 +159,5 @@ RECOVERY = Study(
     summary=summary,
     about=lambda days: days.described,
     repetitions=5,
-    version=2,
+    version=3,
 )
