@@ -21,7 +21,10 @@ def study(
     settings: SettingsFile = None,
     week: Week = None,
     repetitions: Repetitions = None,
-    data: Annotated[Path | None, typer.Option("--data", help="Files of traces, for studies that can use them.")] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", help="Files of traces, for studies that can use them, and traces.toml."),
+    ] = None,
 ) -> int:
     """Answer one question with seeded repetitions: table, figures, summary."""
     from density_assets.graph.console import say

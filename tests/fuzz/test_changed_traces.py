@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 from spoiled_files import raw_exceptions, spoiled_bytes, spoiled_lines, spoiled_toml
 
-from density_assets.research.traces import taxis
+from density_assets.research.traces.days import read_days
 from density_assets.research.traces.files import read_traces
-from density_assets.research.traces.recipe import read_recipe
+from density_assets.research.traces.recipe import BEIJING, read_recipe
 
 MONDAY_8 = int(datetime(2008, 5, 19, 15, 30, tzinfo=UTC).timestamp())
 POINTS = [(f"cab{i % 3}", 37.75 + i / 1000, -122.41, MONDAY_8 + 600 * i) for i in range(12)]
@@ -118,7 +118,7 @@ def test_changed_traces_of_taxis_are_used_or_refused(tmp_path, seeds):
 
     def attempt(rng):
         (tmp_path / "1.txt").write_bytes(rng.choice([spoiled_lines, spoiled_bytes])(lines, rng))
-        found = taxis.read_traces(tmp_path)
+        found = read_days(tmp_path, read_recipe(tmp_path, gps=BEIJING))
         assert found.cells.shape[0] == len(found.days)
 
     assert raw_exceptions(seeds, attempt) == {}

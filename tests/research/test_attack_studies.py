@@ -14,6 +14,7 @@ from density_assets.research.membership import defense_utility as defenses
 from density_assets.research.membership import exposure as membership
 from density_assets.research.membership import membership_test as membership_audit
 from density_assets.research.membership import mobility, privacy_gain
+from density_assets.research.membership.attack import ATTACKS
 from density_assets.research.membership.defenses import DEFENSES
 from density_assets.research.membership.defenses.groups import Groups
 from density_assets.research.membership.people import GENERATED, People, load_people
@@ -37,11 +38,15 @@ def people() -> People:
 
 def test_membership_makes_its_figures_and_table(people, tmp_path):
     results = run(membership.MEMBERSHIP, people, tmp_path / "book", 2, lambda line: None)
-    assert len(results) == 6 * 2 * 3
+    assert len(results) == 3 * 2 * 3 * len(ATTACKS)  # priors, repetitions, victims
     assert results["auc"].is_between(0, 1).all()
     made = {"distributions", "components", "components_same_groups", "frequencies", "victims"}
     assert set(membership.figures(people, results)) == made
-    assert "| same groups | pca |" in membership.summary(results)
+    table = membership.summary(results)
+    assert all(f"| same groups | {how} |" in table for how in ATTACKS)
+    means = dict(results.filter(prior="same_groups").group_by("attack").agg(pl.col("auc").mean()).iter_rows())
+    line = next(line for line in table.splitlines() if "| same groups | features_pooled |" in line)
+    assert line.endswith(f"| {means['pca'] / means['features_pooled'] - 1:+.0%} | 22 %, 16 % |")
 
 
 def exposed_by(values: np.ndarray, prior: str, attack: str) -> pl.DataFrame:
@@ -85,6 +90,49 @@ def test_gains_compare_each_victim_with_itself(people, tmp_path):
     assert "| DGFR | 250 | 0.500 |" in privacy_gain.summary(results)
 
 
+@pytest.mark.parametrize(("sampling", "each", "both"), [("once", 1, 1), ("apart", 1, 0), ("anew", 0, 0)])
+def test_points_are_sampled_once_for_all_that_is_seen_or_apart_or_anew(people, sampling, each, both):
+    """Where points are sampled once, aggregates are sums of what each member leaves."""
+    game = people.game("subset_of_locations", 3, np.random.default_rng(0), defended=True)
+    point, rng = {"defense": "SMP", "level": 3}, np.random.default_rng(1)
+    seeds = privacy_gain.sampling_seeds(sampling, (0, 3))
+    sides = [
+        (seen.members.toarray(), privacy_gain.defended(people, point, 0.8, seen, rng, seed)[0])
+        for seen, seed in zip((game.training, game.challenge), seeds, strict=True)
+    ]
+    assert are_sums(*sides[0]) == each
+    assert are_sums(*(np.concatenate(part) for part in zip(*sides, strict=True))) == both
+
+
+def test_the_recipe_says_how_points_are_sampled(people):
+    """Sampled once and for both sides nothing is hidden; anew in each aggregate most is, of few who move little."""
+    point = {"defense": "SMP", "level": 3}
+    found = {}
+    for sampling in ("once", "apart", "anew"):
+        these = replace(people, recipe=people.recipe.model_copy(update={"sampling": sampling, "samples": 120}))
+        found[sampling] = np.mean([row["auc"] for seed in (0, 1) for row in privacy_gain.once(these, point, seed)])
+    assert found["once"] > found["apart"] > found["anew"]
+    assert people.recipe.sampling == "apart"
+
+
+def are_sums(members: np.ndarray, counts: np.ndarray) -> bool:
+    """Whether counts are sums over members of some numbers that every member always has."""
+    counts = counts.reshape(len(members), -1)
+    per_user, *_ = np.linalg.lstsq(members.astype(float), counts, rcond=None)
+    return bool(np.allclose(members @ per_user, counts, atol=1e-3))
+
+
+def test_near_empty_places_decide_the_error_of_all_and_not_of_the_visited():
+    true = np.full((20, 168), 10.0)
+    true[:2] = 0
+    true[:2, 5] = 6  # six visits a week; a seventh would be one a day
+    shifted = defenses.utility(true, true + 5)
+    assert shifted["mre_visited"] == pytest.approx(5 / 168)
+    assert shifted["mre"] == pytest.approx((18 * 5 / 168 + 2 * (167 * 5 / 0.6 + 5 / 6) / 168) / 20)
+    true[:2, 6] = 1
+    assert defenses.utility(true, true + 5)["mre_visited"] == defenses.utility(true, true + 5)["mre"]
+
+
 def test_utility_of_what_is_left_alone_is_perfect_and_of_nothing_is_known():
     true = np.random.default_rng(0).integers(0, 50, (20, 168)).astype(float) + np.arange(20)[:, None]
     kept = defenses.utility(true, true)
@@ -99,6 +147,9 @@ def test_tables_hold_groups_everybody_and_the_published_rows(people, tmp_path):
     chosen = tuple(point for point in defenses.DEFENSE_TABLES.grid if point["defense"] in ("SMP", "SSC"))
     results = run(replace(defenses.DEFENSE_TABLES, grid=chosen), people, tmp_path / "book", 1, lambda line: None)
     table = defenses.summary(results)
+    assert "| MRE | MRE, ROIs with ≥ 1 visit a day | MRE 10% |" in table
+    empty = results.filter(of="group")["near_empty"].mean()
+    assert f"Near-empty in a group: {empty:.1f} of 100 ROIs." in table
     assert "0.011 / 0.012 / 0.931 / 0.329 / 0.04 / 0.922 |" in table
     group, everybody = (results.filter(defense="SMP", of=of)["r"].mean() for of in ("group", "everybody"))
     assert everybody > group  # larger counts suffer less from sampling
@@ -157,7 +208,9 @@ def test_files_of_cabs_go_from_lines_to_a_confidential_summary(tmp_path):
     # cabs with 1 … 9 cells, each in three weeks: 5 ± 2.6 cells and 15 ± 7.7 slots
     read = (
         "9 users with 15 ± 8 events, 5.0 ± 2.6 of 100 ROIs and 15 ± 8 active slots of 504 hours. "
-        "Records left out: 9 outside the box, 9 unreadable."
+        "153 records read, 135 kept (users: 9). Left out: 9 outside the box, 9 unreadable. 504 hours: 3 weeks "
+        "from 2008-05-19, on clocks of UTC-7. Box: latitude 37.74 to 37.82, longitude -122.47 to -122.37, a grid of "
+        "10 x 10 (rows x columns)."
     )
     assert said[0] == read
     assert read in outcome.summary

@@ -1,6 +1,6 @@
 """Studies of moving characteristics on a small crowd: every point runs, and figures and summaries come out."""
 
-from datetime import date
+from datetime import UTC, date, datetime
 
 import numpy as np
 import polars as pl
@@ -35,6 +35,15 @@ def test_every_point_has_figures_and_a_line_in_the_summary(study, days, tmp_path
     assert results.select(pl.col(study.grid[0].keys() & results.columns).is_not_null().all()).row(0)
     assert all(figure.axes for figure in study.figures(inputs, results).values())
     assert study.summary(results).count("\n| ") > 10
+    if study in (HYBRID_THRESHOLD, HYBRID_EPSILON):
+        assert study.about(inputs) == "120 people of a simulated crowd. 3 days of 19 stamps, 300 cells."
+        assert results["empty_mae"].unique().to_list() == [pytest.approx(120 / 300)]  # everybody is missed
+        lines = [line.split(" | ") for line in study.summary(results).splitlines() if line.startswith("| sound")]
+        assert {(line[4], line[7]) for line in lines} == {("0.4", "0.4")}
+        drawn, tidy = (results.filter(counts=counts) for counts in ("as drawn", "consistent"))
+        worse = [part.filter(pl.col("mae") >= pl.col("empty_mae")).height for part in (drawn, tidy)]
+        said = f"{worse[0]} of {len(drawn)} as drawn, {worse[1]} of {len(tidy)} consistent"
+        assert f"has a MAE of 0.4. Releases that are no better: {said}." in study.summary(results)
     if study is RECOVERY:
         bare = results.filter(scheme=NOTHING, links="distance").sort("points")["accuracy"].to_list()
         assert bare[0] > bare[-1] > 2 * results.filter(scheme="direct", locations="all")["accuracy"].max()
@@ -72,6 +81,62 @@ def test_taxis_are_compared_with_what_was_published_of_taxis(tmp_path):
     assert "40.6 %" in summary
     assert not any(of_crowds in summary for of_crowds in ("78.9 %", "61.0 %", "10–20 %"))
     assert all(figure.axes for figure in RECOVERY.figures(days, results).values())
+
+
+def cabs_of_lima(folder):
+    """Two cabs that drive north for two days, cell by cell of 0.01°, in files as those of San Francisco."""
+    for cab in range(2):
+        lines = [
+            f"{-12.0999 + 0.01 * (hour % 24 % 10):.4f} {-77.0499 + 0.01 * cab:.4f} 0 {LIMA_MONDAY + 3600 * hour}"
+            for hour in range(48)
+        ]
+        (folder / f"new_{cab}.txt").write_text("\n".join([*lines, "40.0 116.3 0 1201900000", "nothing"]))
+    (folder / "traces.toml").write_text(LIMA)
+
+
+LIMA_MONDAY = int(datetime(2010, 3, 1, 5, tzinfo=UTC).timestamp())  # 00:00 on clocks five hours behind
+LIMA = """first_week = 2010-03-01
+weeks = 1
+timezone = "America/Lima"
+south = -12.1
+north = -12.0
+west = -77.05
+east = -77.01
+rows = 10
+columns = 4
+minutes = 60
+"""
+
+
+@pytest.mark.parametrize(
+    "study", [MOVING_CHARACTERISTICS, HYBRID_THRESHOLD, HYBRID_EPSILON, RECOVERY], ids=lambda s: s.name
+)
+def test_box_grid_zone_weeks_and_stamps_are_those_of_the_recipe(study, tmp_path):
+    cabs_of_lima(tmp_path)
+    said = []
+    source = Source(Settings(), Store(tmp_path / "home", "lima"), date(2007, 9, 10), tmp_path, said.append)
+    loaded = study.load(source)
+    days = loaded if study is RECOVERY else loaded.days
+    first = 8 if study is RECOVERY else 0  # of which some stamps of the day are shown
+    hours = first + np.arange(days.cells.shape[2])
+    for cab in range(2):  # rows from the south, of 4 cells
+        np.testing.assert_array_equal(days.cells[:, cab], np.tile(4 * (hours % 10) + cab, (2, 1)))
+    assert days.clock.tolist() == hours.tolist()
+    read = (
+        "100 records read, 96 kept (users: 2). Left out: 2 outside the weeks, 2 unreadable. 168 hours: 1 week from "
+        "2010-03-01, on clocks of America/Lima. Box: latitude -12.1 to -12, longitude -77.05 to -77.01, a grid of "
+        "10 x 4 (rows x columns)."
+    )
+    assert said == [read]
+    assert study.about(loaded).startswith(read)
+    assert study.about(loaded).endswith("40 cells.")
+
+
+def test_people_at_stations_do_not_move(tmp_path):
+    (tmp_path / "taps.csv").write_text("user,station,time\na,Bank,2010-03-01 08:10:00\n")
+    (tmp_path / "traces.toml").write_text('kind = "taps"\n')
+    with pytest.raises(BadInput, match='must have GPS points, got kind = "taps"'):
+        RECOVERY.load(Source(Settings(), Store(tmp_path / "home", "taps"), date(2007, 9, 10), tmp_path))
 
 
 def test_one_day_of_taxis_is_too_few(tmp_path):

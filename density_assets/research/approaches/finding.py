@@ -1,6 +1,5 @@
 """Which record is whose: the share of people whose own published record four points of theirs find.
 
-
 Only techniques that publish records of real people can be asked; those of synthetic people are nobody's.
 """
 

@@ -42,7 +42,7 @@ def population(source: Source, people: int, places: int, seed: int) -> Traces:
             "real people: they are compared with the truth, which nobody pays for"
         )
     reading = read_traces(source.data, recipe)
-    source.report(f"records left out: {reading.left_out or 'none'}")
+    source.report(str(reading.kept))
     week = reading.traces.week(0)
     return replace(week, positions=week.positions * METRES_PER_KILOMETRE)
 

@@ -2,8 +2,12 @@
 
 Pyrgelis et al., §3.1: principal components of the aggregates, then logistic regression; before them, the same group
 regressed on seven statistics of each series. The score is the area under the ROC curve (AUC): 0.5 is guessing.
+
+The older attack is printed in one sentence, so what components gain over it depends on how that is read. `READINGS`
+names the readings, all of the same seven statistics: of which series, on which scale, with which classifier.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,7 +16,19 @@ from numpy.typing import NDArray
 
 Floats = NDArray[Any]
 Holds = NDArray[np.bool_]
-How = Literal["pca", "features"]
+Of = Callable[[Floats], Floats]
+How = Literal[
+    "pca",
+    "features",
+    "features_unscaled",
+    "features_regularised",
+    "features_forest",
+    "features_neighbours",
+    "features_averaged",
+    "features_pooled",
+]
+Learner = Literal["logistic", "unscaled", "regularised", "forest", "neighbours"]
+STATISTICS = 7
 
 
 @dataclass(frozen=True)
@@ -57,35 +73,51 @@ def statistics(aggregates: Floats) -> Floats:
     return np.concatenate(found, axis=1)
 
 
+def averaged_statistics(aggregates: Floats) -> Floats:
+    """The seven statistics, each a mean over the ROIs: the classifier does not learn which ROI they are of."""
+    return np.asarray(statistics(aggregates).reshape(len(aggregates), STATISTICS, -1).mean(axis=2))
+
+
+def pooled_statistics(aggregates: Floats) -> Floats:
+    """The seven statistics of all counts of an aggregate as if they were one series."""
+    return statistics(aggregates.reshape(len(aggregates), 1, -1))
+
+
+# The statistics that are taken, and what learns from them (`classifiers.py`).
+READINGS: dict[How, tuple[Of, Learner]] = {
+    "features": (statistics, "logistic"),
+    "features_unscaled": (statistics, "unscaled"),
+    "features_regularised": (statistics, "regularised"),
+    "features_forest": (statistics, "forest"),
+    "features_neighbours": (statistics, "neighbours"),
+    "features_averaged": (averaged_statistics, "logistic"),
+    "features_pooled": (pooled_statistics, "logistic"),
+}
+ATTACKS: tuple[How, ...] = (*READINGS, "pca")
+
+
 def attacked(training: Floats, holds: Holds, challenge: Floats, truth: Holds, how: How = "pca") -> float:
     """AUC of the attack on the challenge; aggregates are (groups, rois, hours)."""
-    if how == "features":
-        seen, asked = statistics(training), statistics(challenge)
-    else:
-        components = principal_components(training.reshape(len(training), -1))
-        seen, asked = (
-            components.of(training.reshape(len(training), -1)),
-            components.of(challenge.reshape(len(truth), -1)),
-        )
+    from density_assets.research.membership.classifiers import scores  # a second, which every start would pay for
+
+    of, learner = READINGS.get(how) or (_components(training), "logistic")
+    seen, asked = of(training), of(challenge)
     if seen.shape[1] == 0:  # every aggregate is the same: nothing to learn
         return 0.5
-    return auc(truth, classifier().fit(seen, holds).decision_function(asked))
+    return auc(truth, scores(learner, seen, holds, asked))
 
 
-def classifier() -> Any:
-    """Logistic regression on standardised columns."""
-    from sklearn.linear_model import LogisticRegression  # takes a second, which every start of the graph would pay for
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1_000))
+def _components(training: Floats) -> Of:
+    found = principal_components(training.reshape(len(training), -1))
+    return lambda aggregates: found.of(aggregates.reshape(len(aggregates), -1))
 
 
 def auc(truth: Holds, score: Floats) -> float:
     """Chance that a group with the victim scores above one without; ties count half."""
-    from sklearn.metrics import roc_auc_score  # see `classifier`
-
-    return float(roc_auc_score(truth, score))
+    _, place, count = np.unique(score, return_inverse=True, return_counts=True)
+    rank = (np.cumsum(count) - (count - 1) / 2)[place]
+    held, others = int(truth.sum()), int((~truth).sum())
+    return float((rank[truth].sum() - held * (held + 1) / 2) / (held * others))
 
 
 def privacy_loss(score: float) -> float:

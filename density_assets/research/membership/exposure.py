@@ -10,7 +10,7 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from density_assets.research.markdown_tables import markdown
-from density_assets.research.membership.attack import attacked, principal_components
+from density_assets.research.membership.attack import ATTACKS, attacked, principal_components
 from density_assets.research.membership.mobility import characteristics, coefficients, extremes, importances
 from density_assets.research.membership.people import People, load_people
 from density_assets.research.membership.priors import PRIORS, Seen
@@ -22,6 +22,7 @@ from density_assets.research.traces.recipe import Prior
 
 TOP_COMPONENTS = 5  # of each victim, in the heat maps
 SHOWN_VICTIMS = 6  # at most, of each kind, in the heat maps
+SHOWN_ATTACKS = ("features", "pca")  # in the distributions
 PUBLISHED_GAIN = {  # of the mean AUC by principal components instead of statistics (§3.1)
     "subset_of_locations": "65 % London, 46 % San Francisco",
     "same_groups": "22 %, 16 %",
@@ -30,7 +31,7 @@ PUBLISHED_GAIN = {  # of the mean AUC by principal components instead of statist
 
 
 def once(people: People, point: Row, seed: int) -> list[Row]:
-    """Attack one victim of each mobility group."""
+    """Attack one victim of each mobility group, in every way, with the same groups."""
     if seed >= people.victims.shape[1] or (point["prior"] != "subset_of_locations" and people.traces.weeks < 2):
         return []
     rows = []
@@ -38,8 +39,9 @@ def once(people: People, point: Row, seed: int) -> list[Row]:
         game = people.game(point["prior"], victim, np.random.default_rng([seed, victim]))
         training, holds = observed(people, game.training)
         challenge, truth = observed(people, game.challenge)
-        score = attacked(training, holds, challenge, truth, point["attack"])
-        rows.append({"mobility": mobility, "victim": victim, "auc": score, "people": people.described})
+        for how in ATTACKS:
+            score = attacked(training, holds, challenge, truth, how)
+            rows.append({"attack": how, "mobility": mobility, "victim": victim, "auc": score})
     return rows
 
 
@@ -54,7 +56,7 @@ def figures(people: People, results: pl.DataFrame) -> dict[str, Figure]:
     panels = {
         prior: {
             how: results.filter(prior=prior, attack=how)["auc"].to_numpy()
-            for how in ("features", "pca")
+            for how in SHOWN_ATTACKS
             if len(results.filter(prior=prior, attack=how))
         }
         for prior in results["prior"].unique(maintain_order=True)
@@ -148,32 +150,33 @@ def _slot_use(people: People, victims: Any) -> Any:
 
 
 def summary(results: pl.DataFrame) -> str:
-    """Mean AUC by prior, attack and mobility, and what the components add."""
+    """Mean AUC by prior, attack and mobility, and what the components gain over each reading of the statistics."""
     by = results.group_by("prior", "attack", maintain_order=True).agg(
         pl.col("auc").mean(),
         *(pl.col("auc").filter(pl.col("mobility") == name).mean().alias(name) for name in MOBILITY),
     )
-    plain = dict(by.filter(attack="features").select("prior", "auc").iter_rows())
+    components = dict(by.filter(attack="pca").select("prior", "auc").iter_rows())
     rows = []
     for row in by.iter_rows(named=True):
-        gain = f"{row['auc'] / plain[row['prior']] - 1:+.0%}" if row["attack"] == "pca" else ""
+        gain = f"{components[row['prior']] / row['auc'] - 1:+.0%}" if row["attack"] != "pca" else ""
         numbers = [f"{row[name]:.3f}" for name in ("auc", *MOBILITY)]
         printed = PUBLISHED_GAIN[row["prior"]] if gain else ""
         rows.append([row["prior"].replace("_", " "), row["attack"], *numbers, gain, printed])
-    head = ("prior", "attack", "mean AUC", *MOBILITY, "over features", "published")
+    head = ("prior", "attack", "mean AUC", *MOBILITY, "components gain", "published")
     victims = results["victim"].n_unique()
-    said = f"{results['people'][0]}\n\n{victims} victims; privacy loss is AUC − 0.5."
+    said = f"{victims} victims; privacy loss is AUC − 0.5."
     return f"{said}\n\n{markdown(head, rows, 'll')}"
 
 
 MEMBERSHIP = Study(
     name="membership",
     title="Membership inference on raw aggregates",
-    grid=tuple({"prior": prior, "attack": how} for prior in PRIORS for how in ("features", "pca")),
+    grid=tuple({"prior": prior} for prior in PRIORS),
     load=load_people,
     once=once,
     figures=figures,
     summary=summary,
+    about=lambda people: people.described,
     repetitions=PER_GROUP,
-    version=2,
+    version=3,
 )

@@ -75,7 +75,7 @@ def importances(table: dict[str, Floats], score: Floats) -> dict[str, float]:
 
     score: AUC of each victim; the table has their characteristics.
     """
-    from sklearn.ensemble import RandomForestClassifier  # as in `attack.classifier`
+    from sklearn.ensemble import RandomForestClassifier  # a second, which every start would pay for
 
     x, hidden = _top_and_bottom(table, score)
     forest = RandomForestClassifier(100, random_state=0).fit(x, hidden)

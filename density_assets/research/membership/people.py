@@ -1,7 +1,6 @@
 """What the studies of attacks and defenses work on: traces a person brings, or a generated city of commuters."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +14,7 @@ from density_assets.research.membership.victims import choose_victims
 from density_assets.research.study import Source
 from density_assets.research.traces.commuters import commuters
 from density_assets.research.traces.files import read_traces
+from density_assets.research.traces.kept import Kept
 from density_assets.research.traces.matrix import Traces
 from density_assets.research.traces.recipe import Prior, Recipe, read_recipe
 
@@ -40,23 +40,23 @@ UNPLACED = " Where the stations are is not known, so SPG is left out: name a lis
 class People:
     """Traces, how to attack them, and whom.
 
-    victims: (mobility groups, victims). left_out: records that could not be used, by reason.
+    victims: (mobility groups, victims). kept: what was read of files; None where people are generated.
     """
 
     traces: Traces
     recipe: Recipe
     victims: NDArray[np.int64]
-    left_out: Mapping[str, int] = field(default_factory=dict)
+    kept: Kept | None = None
 
     @cached_property
     def described(self) -> str:
         """Who was read, as the publication describes its data (§2.1): means ± deviations over users."""
         events, places, slots = volume(self.traces).values()
-        left_out = ", ".join(f"{count:,} {reason}" for reason, count in self.left_out.items()) or "nothing"
+        kept = "Generated people." if self.kept is None else str(self.kept)
         return (
             f"{len(events):,} users with {events.mean():,.0f} ± {events.std():,.0f} events, {places.mean():.1f} ± "
             f"{places.std():.1f} of {self.traces.rois} ROIs and {slots.mean():.0f} ± {slots.std():.0f} active slots of "
-            f"{self.traces.hours} hours. Records left out: {left_out}.{'' if self.traces.placed else UNPLACED}"
+            f"{self.traces.hours} hours. {kept}{'' if self.traces.placed else UNPLACED}"
         )
 
     @cached_property
@@ -64,9 +64,10 @@ class People:
         """The traces of each week."""
         return [self.traces.week(number) for number in range(self.traces.weeks)]
 
-    def groups(self, seen: Seen) -> list[Groups]:
-        """The groups of a game in each week they are seen in."""
-        return [Groups(self.weeks[week], seen.members) for week in seen.weeks]
+    def groups(self, seen: Seen, sampled_with: tuple[int, ...] | None = None) -> list[Groups]:
+        """The groups of a game in each week they are seen in; sampled_with: the seed of what is sampled once."""
+        seeds = [None if sampled_with is None else (*sampled_with, week) for week in seen.weeks]
+        return [Groups(self.weeks[week], seen.members, seed) for week, seed in zip(seen.weeks, seeds, strict=True)]
 
     def game(self, prior: Prior, victim: int, rng: np.random.Generator, *, defended: bool = False) -> Game:
         """The adversary's prior and challenge, as the recipe sizes them; `defended`: in the setting of defenses."""
@@ -92,7 +93,7 @@ def load_people(source: Source) -> People:
 
     Records of the city's own subscribers are refused: a study draws many times and nobody pays for it.
     """
-    left_out: dict[str, int] = {}
+    kept: Kept | None = None
     if source.data is None:
         traces, recipe = commuters(USERS, GENERATED.weeks, SEED), GENERATED
     else:
@@ -103,8 +104,8 @@ def load_people(source: Source) -> People:
                 "draw noise many times and compare with the truth, which nobody pays for"
             )
         reading = read_traces(source.data, recipe)
-        traces, left_out = reading.traces, reading.left_out
-    people = People(traces, recipe, choose_victims(traces, SEED), left_out)
+        traces, kept = reading.traces, reading.kept
+    people = People(traces, recipe, choose_victims(traces, SEED), kept)
     _ = people.weeks  # before workers are forked: they inherit it
     source.report(people.described)
     return people

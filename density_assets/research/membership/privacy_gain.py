@@ -26,8 +26,10 @@ from density_assets.research.membership.priors import Seen
 from density_assets.research.membership.victims import MOBILITY, PER_GROUP
 from density_assets.research.plots.attacks import gain_boxes, planes
 from density_assets.research.study import Row, Study
+from density_assets.research.traces.recipe import Sampling
 from density_assets.schemes import SCHEMES
 
+Seed = tuple[int, ...]
 SCHEME_LEVEL = 1  # epsilon 1, for every scheme; the default scheme at all
 LOSSES = {  # how a metric becomes a loss, 0 where nothing is lost (Figs. 8–11)
     "MRE": ("mre", 0.0),
@@ -54,17 +56,27 @@ def once(people: People, point: Row, seed: int) -> list[Row]:
         prior = people.recipe.defended_prior
         game = people.game(prior, victim, np.random.default_rng([seed, victim]), defended=True)
         rng = np.random.default_rng([seed, victim, point["level"], 1])
-        training, holds = defended(people, point, found[0], game.training, rng)
-        challenge, truth = defended(people, point, found[0], game.challenge, rng)
-        row = {"parameter": found[1], "mobility": mobility, "victim": victim, "people": people.described}
+        own, released = sampling_seeds(people.recipe.sampling, (seed, victim, point["level"]))
+        training, holds = defended(people, point, found[0], game.training, rng, own)
+        challenge, truth = defended(people, point, found[0], game.challenge, rng, released)
+        row = {"parameter": found[1], "mobility": mobility, "victim": victim}
         row["auc"] = attacked(training, holds, challenge, truth)
         rows.append(row | (dict.fromkeys(METRICS) if rows else _utility(people, point, found[0], game.challenge, rng)))
     return rows
 
 
-def defended(people: People, point: Row, value: float, seen: Seen, rng: np.random.Generator) -> tuple[Any, Any]:
+def sampling_seeds(sampling: Sampling, seed: Seed) -> tuple[Seed | None, Seed | None]:
+    """Of what the adversary trains on and of what is released: the same, two, or none where each aggregate is anew."""
+    if sampling == "anew":
+        return None, None
+    return (*seed, 0), (*seed, 0 if sampling == "once" else 1)
+
+
+def defended(
+    people: People, point: Row, value: float, seen: Seen, rng: np.random.Generator, sampled_with: Seed | None = None
+) -> tuple[Any, Any]:
     """What the adversary sees of a game under a defense: of a scheme, the series its second door published."""
-    released = [_released(people, point, value, groups, rng) for groups in people.groups(seen)]
+    released = [_released(people, point, value, groups, rng) for groups in people.groups(seen, sampled_with)]
     return np.concatenate(released), np.tile(seen.holds, len(seen.weeks))
 
 
@@ -143,7 +155,7 @@ def summary(results: pl.DataFrame) -> str:
     order = {name: place for place, name in enumerate([*DEFENSES, *SCHEMES])}
     rows.sort(key=lambda row: order[row[0]])
     said = f"{len(plain)} victims, mean AUC undefended {np.mean(plain.to_numpy()):.3f}."
-    return f"{results['people'][0]}\n\n{said}\n\n{markdown(head, rows, 'll')}"
+    return f"{said}\n\n{markdown(head, rows, 'll')}"
 
 
 PRIVACY_GAIN = Study(
@@ -154,6 +166,7 @@ PRIVACY_GAIN = Study(
     once=once,
     figures=figures,
     summary=summary,
+    about=lambda people: people.described,
     repetitions=PER_GROUP,
-    version=2,
+    version=3,
 )

@@ -14,6 +14,7 @@ from density_assets.research.metrics.ranking import busiest
 
 GAMMA_SHARE = 0.001  # of the sum of the series; Acs & Castelluccia 2014, §3.3
 PUBLISHED_GAMMA_SHARE = 0.1  # with which the tables of Pyrgelis et al. come out; their text leaves γ open
+HOURS_OF_A_DAY = 24
 CHEN_GAMMA = 0.001  # a count; Chen et al., §7.3
 
 
@@ -58,6 +59,23 @@ def mre_published_pyrgelis(true: NDArray[Any], estimate: NDArray[Any]) -> float:
     Over a week max(γ, x) is mostly γ, so these numbers are up to a hundred times smaller than `mre`: not comparable.
     """
     return float(np.nan_to_num(mre_per_cell(true, estimate, PUBLISHED_GAMMA_SHARE), nan=0.0).mean())
+
+
+def near_empty(true: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which ROIs have fewer than one visit a day on average over their hours."""
+    true = np.asarray(true, np.float64)
+    return np.asarray(true.sum(axis=1) < true.shape[1] / HOURS_OF_A_DAY)
+
+
+def mre_published_pyrgelis_visited(true: NDArray[Any], estimate: NDArray[Any]) -> float:
+    """`mre_published_pyrgelis` without the near-empty ROIs; nan if there are no others.
+
+    An ROI of one visit in a week has γ = 0.1, and an estimate of 5 counts 50 there and 0.05 where there are a thousand:
+    a dozen of near-empty ROIs decides the mean of a hundred.
+    """
+    true, estimate = paired(true, estimate)
+    rows = ~near_empty(true)
+    return mre_published_pyrgelis(true[rows], estimate[rows]) if rows.any() else float("nan")
 
 
 def mre_published_pyrgelis_busiest(true: NDArray[Any], estimate: NDArray[Any]) -> float:

@@ -95,4 +95,6 @@ MOVING_CHARACTERISTICS = Study(
     once=once,
     figures=figures,
     summary=summary,
+    about=lambda streams: streams.days.described,
+    version=2,
 )

@@ -12,7 +12,8 @@ from density_assets.people.crowd import HOURS, crowd
 from density_assets.research.moving.daily import NAMES as SCHEMES
 from density_assets.research.moving.daily import Recipe
 from density_assets.research.study import Source
-from density_assets.research.traces.taxis import MINUTES, read_traces
+from density_assets.research.traces.days import read_days
+from density_assets.research.traces.recipe import BEIJING, read_recipe
 from density_assets.schemes.moving.stream import FEWEST, Floats, distances, histograms
 from density_assets.schemes.moving.walk import quiet_streams
 from density_assets.schemes.moving.windows import candidates, sound_utility
@@ -27,17 +28,25 @@ class Days:
     """Days of people who are in one cell at every stamp; the last is the one that is released.
 
     xy: centres of the cells. cells: (days, people, stamps). clock: hour of the day of each stamp.
-    source: whose days they are; published numbers differ.
+    source: whose days they are; published numbers differ. kept: what was read of files.
     """
 
     xy: Floats
     cells: NDArray[np.int32]
     clock: Floats
     source: Literal["crowd", "taxis"] = "crowd"
+    kept: str = ""
 
     def streams(self) -> list[Floats]:
         """The histograms of each day."""
         return [histograms(day, len(self.xy)) for day in self.cells]
+
+    @property
+    def described(self) -> str:
+        """Whose days they are, and what was kept of files."""
+        days, people, stamps = self.cells.shape
+        made = f"{people:,} people of a simulated crowd" if self.source == "crowd" else self.kept
+        return f"{made.rstrip('.')}. {days} days of {stamps} stamps, {len(self.xy):,} cells."
 
     @property
     def night(self) -> NDArray[np.bool_]:
@@ -60,17 +69,17 @@ class Streams:
 
 
 def load_days(source: Source) -> Days:
-    """A crowd of 130,000 people, or the taxis of the files that are given."""
+    """A crowd of 130,000 people, or the taxis of the files that are given, as the recipe beside them says."""
     if source.data is None:
         simulated = crowd(days=PAST + 1, seed=SEED)
         return Days(simulated.xy, simulated.cells, np.array(HOURS, dtype=np.float64))
-    traces = read_traces(source.data)
-    if len(traces.days) < 2:
-        raise BadInput(
-            f"traces must cover two days or more, got {len(traces.days)}: windows are learnt from days before"
-        )
-    clock = np.arange(traces.cells.shape[2]) * MINUTES / 60
-    return Days(traces.xy, traces.cells[-PAST - 1 :], clock, "taxis")
+    asked = read_recipe(source.data, gps=BEIJING)
+    read = read_days(source.data, asked)
+    source.report(str(read.kept))
+    if len(read.days) < 2:
+        raise BadInput(f"traces must cover two days or more, got {len(read.days)}: windows are learnt from days before")
+    clock = np.arange(read.cells.shape[2]) * asked.minutes / 60
+    return Days(read.xy, read.cells[-PAST - 1 :], clock, "taxis", str(read.kept))
 
 
 def load_streams(source: Source) -> Streams:

@@ -157,6 +157,7 @@ RECOVERY = Study(
     once=once,
     figures=figures,
     summary=summary,
+    about=lambda days: days.described,
     repetitions=5,
-    version=2,
+    version=3,
 )

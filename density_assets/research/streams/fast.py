@@ -93,7 +93,7 @@ def publish(traces: Traces, parameters: FastParameters, seed: int) -> Published:
 
 
 FAST = Technique(
-    name="FAST",
+    name="fast",
     approach="density",
     protects="a user's week",
     promise=(

@@ -32,7 +32,7 @@ def publish(traces: Traces, parameters: KThresholdParameters, seed: int) -> Publ
 
 
 K_THRESHOLD = Technique(
-    name="k-threshold",
+    name="k_threshold",
     approach="density",
     protects="nobody",
     promise="Counts below k are not shown. Nothing is promised to anybody: differences of counts are exact.",

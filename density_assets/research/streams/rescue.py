@@ -143,7 +143,7 @@ def publish(traces: Traces, parameters: RescueParameters, seed: int) -> Publishe
 
 
 RESCUE_DP = Technique(
-    name="RescueDP",
+    name="rescue_dp",
     approach="density",
     protects="a user's week",
     promise=(

@@ -152,11 +152,11 @@ PROMISE = (
     "(epsilon, delta) for all that a user did in the week; with unit = 'w hours' as published, pure epsilon for "
     "what a user did in w consecutive hours, which is weaker."
 )
-UNIFORM = Technique("Uniform", "density", "a user's week", PROMISE, KELLARIS, UniformParameters, publish_uniform)
-SAMPLE = Technique("Sample", "density", "a user's week", PROMISE, KELLARIS, SampleParameters, publish_sample)
+UNIFORM = Technique("uniform", "density", "a user's week", PROMISE, KELLARIS, UniformParameters, publish_uniform)
+SAMPLE = Technique("sample", "density", "a user's week", PROMISE, KELLARIS, SampleParameters, publish_sample)
 BUDGET_DISTRIBUTION = Technique(
-    "BD", "density", "a user's week", PROMISE, KELLARIS, ChangeParameters, publish_distribution
+    "budget_distribution", "density", "a user's week", PROMISE, KELLARIS, ChangeParameters, publish_distribution
 )
 BUDGET_ABSORPTION = Technique(
-    "BA", "density", "a user's week", PROMISE, KELLARIS, AbsorptionParameters, publish_absorption
+    "budget_absorption", "density", "a user's week", PROMISE, KELLARIS, AbsorptionParameters, publish_absorption
 )

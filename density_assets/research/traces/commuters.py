@@ -35,12 +35,25 @@ class _People:
     free: Floats
 
 
-def commuters(users: int, weeks: int, seed: int, rows: int = 10, columns: int = 10) -> Traces:
-    """Traces of invented people over whole weeks; all of it follows from the seed."""
+def commuters(
+    users: int,
+    weeks: int,
+    seed: int,
+    rows: int = 10,
+    columns: int = 10,
+    *,
+    free_trips: float = FREE_TRIPS,
+    spread: float = SPREAD,
+) -> Traces:
+    """Traces of invented people over whole weeks; all of it follows from the seed.
+
+    free_trips, spread: median of a week's, and deviation of its logarithm between people; 250 and 0.25 make them as
+    busy as the cabs of San Francisco, which are seen in two hours of three.
+    """
     rng = np.random.default_rng(seed)
     y, x = np.divmod(np.arange(rows * columns), columns)
     positions = np.stack([x + 0.5, y + 0.5], axis=1).astype(np.float64)
-    people = _people(users, _popularity(positions, rng), rng)
+    people = _people(users, _popularity(positions, rng), (free_trips, spread), rng)
     trips = [_commutes(people, weeks, rng), _free_trips(people, weeks, _popularity(positions, rng), rng)]
     user, start, end, hour = (np.concatenate(part) for part in zip(*trips, strict=True))
     return _seen(users, user, start, end, hour, weeks * HOURS, positions, (rows, columns))
@@ -53,7 +66,7 @@ def _popularity(positions: Floats, rng: np.random.Generator) -> Floats:
     return np.asarray(weight / weight.sum())
 
 
-def _people(users: int, work_chances: Floats, rng: np.random.Generator) -> _People:
+def _people(users: int, work_chances: Floats, free: tuple[float, float], rng: np.random.Generator) -> _People:
     home_chances = np.sqrt(work_chances)
     return _People(
         home=rng.choice(len(work_chances), users, p=home_chances / home_chances.sum()),
@@ -61,7 +74,7 @@ def _people(users: int, work_chances: Floats, rng: np.random.Generator) -> _Peop
         leaves=np.clip(np.rint(rng.normal(8, 1.2, users)), 4, 12).astype(np.int64),
         returns=np.clip(np.rint(rng.normal(18, 1.6, users)), 13, 23).astype(np.int64),
         regularity=rng.beta(4, 1.5, users),
-        free=rng.lognormal(np.log(FREE_TRIPS), SPREAD, users),
+        free=rng.lognormal(np.log(free[0]), free[1], users),
     )
 
 

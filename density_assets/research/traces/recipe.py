@@ -1,10 +1,12 @@
 """How files of traces are to be read and attacked: `traces.toml` beside them, or the defaults of the publication.
 
-Two data sets were published on (Pyrgelis et al., §2.1 and §4.1): cabs of San Francisco (GPS points) and cards of the
+Two data sets were attacked (Pyrgelis et al., §2.1 and §4.1): cabs of San Francisco (GPS points) and cards of the
 London underground (tap events). Their constants are the defaults of these kinds; a third kind are the tables `visits`
-of this software.
+of this software. GPS points of another publication, taxis of Beijing, are the default of the studies of moving
+characteristics (Chen et al., §7.1). Whatever the default, a recipe beside the data changes it for every study.
 """
 
+from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -23,7 +25,9 @@ Weeks = Annotated[int, Strict(), Field(ge=1, le=520)]
 Latitude = Annotated[float, Strict(), Field(ge=-90, le=90)]
 Longitude = Annotated[float, Strict(), Field(ge=-180, le=180)]
 Offset = Annotated[float, Strict(), Field(ge=-24, le=24)]
+Minutes = Literal[5, 10, 15, 20, 30, 60]  # divide an hour, so that clocks that change do not cut a stamp
 Prior = Literal["subset_of_locations", "same_groups", "different_groups"]
+Sampling = Literal["once", "apart", "anew"]
 FILE = "traces.toml"
 
 
@@ -33,12 +37,15 @@ class Recipe(BaseModel):
     south, north, west, east, rows, columns: the box of GPS points and the grid it is cut into.
     utc_offset: hours to add to UTC; without it the clocks of `timezone`.
     first_week, weeks: the Monday the traces start with, and how many weeks are used.
+    minutes: the length of a stamp in studies of moving characteristics; all others count by the hour.
     user, time, lat, lon, station: columns of CSV and Parquet files.
     stations: a file beside the traces with x and y of each station, in any unit in which distances make sense.
     known_share, known_group: α and m of the prior subset_of_locations. past_groups, past_group: β and m of the others.
     defended_prior, defended_share, defended_group: the setting in which defenses are tried.
     small_epsilon, small_count: epsilon' of PSC and SPSC, k of SPSC. fourier_coefficients: l of FPA and SFPA.
     fourier_norm: Δ2 of FPA, the L2 norm of one user's week; by default that of the user with the most points.
+    sampling: how SMP, SPSC and SFPA draw the points they leave out of the aggregates an adversary sees: `once` for all
+    of them; `apart`, once by the adversary for hers and once for what is released; `anew` in each.
     samples: aggregates per victim where the prior does not fix their number.
     """
 
@@ -47,6 +54,7 @@ class Recipe(BaseModel):
     kind: Literal["gps", "taps", "visits"] = "gps"
     first_week: Week = date(2008, 5, 19)
     weeks: Weeks = 3
+    minutes: Minutes = 30
     utc_offset: Offset | None = -7.0
     timezone: str | None = None
     south: Latitude = 37.74
@@ -72,6 +80,7 @@ class Recipe(BaseModel):
     small_count: Count = 20
     fourier_coefficients: Count = 12
     fourier_norm: AboveZero | None = None
+    sampling: Sampling = "apart"
     samples: Annotated[Count, Field(ge=20)] = 2_000
 
     @model_validator(mode="after")
@@ -95,6 +104,18 @@ class Recipe(BaseModel):
 
 
 SAN_FRANCISCO: dict[str, Any] = {}
+BEIJING: dict[str, Any] = {  # T-Drive, 2 to 8 February 2008; cells of 500 m
+    "first_week": date(2008, 1, 28),
+    "weeks": 2,
+    "utc_offset": None,
+    "timezone": "Asia/Shanghai",
+    "south": 39.75,
+    "north": 40.10,
+    "west": 116.15,
+    "east": 116.66,
+    "rows": 78,
+    "columns": 87,
+}
 LONDON: dict[str, Any] = {
     "first_week": date(2010, 3, 1),
     "weeks": 4,
@@ -112,16 +133,16 @@ LONDON: dict[str, Any] = {
     "small_count": 5,
     "fourier_coefficients": 20,
 }
-DEFAULTS: dict[str, dict[str, Any]] = {"gps": SAN_FRANCISCO, "taps": LONDON, "visits": {"weeks": 1}}
+DEFAULTS: dict[str, dict[str, Any]] = {"taps": LONDON, "visits": {"weeks": 1}}
 
 
-def read_recipe(data: Path) -> Recipe:
-    """The recipe beside the data; without one, the cabs of San Francisco."""
+def read_recipe(data: Path, gps: Mapping[str, Any] = SAN_FRANCISCO) -> Recipe:
+    """The recipe beside the data; gps: where and when points are that it does not say so of."""
     file = (data if data.is_dir() else data.parent) / FILE
     given = read_toml(file, "the recipe") if file.exists() else {}
     if problems := list(nested(given)):
         raise BadInput(f"{file}: " + "; ".join(problems))
-    defaults = DEFAULTS.get(str(given.get("kind", "gps")), {})
+    defaults = {"gps": dict(gps), **DEFAULTS}.get(str(given.get("kind", "gps")), {})
     if "timezone" in given or "utc_offset" in given:
         defaults = {**defaults, "timezone": None, "utc_offset": None}
     try:

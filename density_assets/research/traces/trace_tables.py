@@ -6,6 +6,7 @@ time, which does. Without names the lines are GPS points of one of these layouts
 
     lat lon occupancy unixtime          the cab is the name of the file (`new_<cab>.txt` in San Francisco)
     cab lat lon [occupancy] unixtime
+    taxi,datetime,lon,lat               with a comma or a semicolon, as the taxis of Beijing come (T-Drive)
 
 So are those of a `.txt` or `.dat` file that starts with neither.
 """
@@ -29,7 +30,13 @@ Relation = duckdb.DuckDBPyRelation
 PLAIN, PARQUET = (".txt", ".dat"), (".parquet",)
 TEXT = (*PLAIN, ".csv", ".tsv")
 POINT = ("user", "lat", "lon", "time")
-OTHER_NAMES = {"user": ("cab_id", "id"), "lat": ("latitude",), "lon": ("longitude",), "time": ("timestamp", "time")}
+OTHER_NAMES = {
+    "user": ("cab_id", "id"),
+    "lat": ("latitude",),
+    "lon": ("longitude",),
+    "time": ("timestamp", "time", "datetime"),
+}
+DATE = r"^\d{4}-\d\d-\d\d"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf".decode("latin-1")
 LINES = pa.schema({"line": pa.large_string(), "filename": pa.string()})
 HEADER_BYTES = 1 << 20
@@ -102,9 +109,15 @@ def _by_name(records: Relation, file: Path, header: str, recipe: Recipe, keys: S
 
 
 def _by_layout(records: Relation) -> Relation:
-    """Four fields whose third is a digit, an occupancy and no longitude, are those of a file of one cab."""
-    fields = records.project(r"filename, string_split_regex(trim(line), '[\s,;]+') as field")
-    whole = fields.project("filename, case when len(field) in (4, 5) then field end as field")
+    """Four fields whose third is a digit, an occupancy and no longitude, are those of a file of one cab.
+
+    A line whose second field starts with a date is put into the order of the others first.
+    """
+    dated = records.project(r"filename, line, string_split_regex(trim(line), '\s*[,;]\s*') as part").project(
+        rf"""filename, case when regexp_matches(part[2], '{DATE}') then if(len(part) = 4,
+        [part[1], part[4], part[3], part[2]], null) else string_split_regex(trim(line), '[\s,;]+') end as field"""
+    )
+    whole = dated.project("filename, case when len(field) in (4, 5) then field end as field")
     name = r"regexp_extract(filename, '(?:new_)?([^/\\]+?)(?:\.\w+)?(?:\.gz)?$', 1)"
     own = whole.project(rf"field, case when len(field) = 4 and regexp_matches(field[3], '^\d$') then {name} end as cab")
     return own.project(

@@ -33,7 +33,7 @@ class ConfidentialityChoices(Parameters):
     Without stops all places are taken as equally likely.
     """
 
-    sensitive: tuple[int, ...] = (10, 60, 110)
+    sensitive: tuple[int, ...] = (10, 30, 50)
     p: float = Field(default=0.2, gt=0, le=1)
     stops: tuple[float, ...] | None = None
 

@@ -186,7 +186,7 @@ def _histogram(place: Ints, places: int) -> Floats:
 
 
 DP_WHERE = Technique(
-    name="DP-WHERE",
+    name="dp_where",
     approach="trajectories",
     protects="a user's week",
     promise="(epsilon, delta) for all that a person did in the week; the trajectories are of nobody.",

@@ -115,7 +115,7 @@ def walks(starts: Floats, transitions: Floats, wanted: Ints, random: Rng) -> Int
 
 
 MARKOV = Technique(
-    name="Markov",
+    name="markov",
     approach="trajectories",
     protects="a user's week",
     promise="(epsilon, delta) for all that a person did in the week; the trajectories are of nobody.",

@@ -133,7 +133,7 @@ def publish(traces: Traces, parameters: NGramParameters, seed: int) -> Published
 
 
 N_GRAMS = Technique(
-    name="n-grams",
+    name="n_grams",
     approach="trajectories",
     protects="a user's week",
     promise="(epsilon, delta) for all that a person did in the week; the trajectories are of nobody.",

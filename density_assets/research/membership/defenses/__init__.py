@@ -43,10 +43,12 @@ def _slots(groups: Groups, hours: float, recipe: Recipe, rng: Rng) -> Counts:
 
 
 def _sampled(groups: Groups, share: float, rng: Rng) -> Counts:
-    """Of one release each user's points are sampled; of many, each point by itself, which is faster."""
-    if groups.members.shape[0] == 1:
-        return groups.among(sample_points(groups.traces, share, rng)).counts
-    return thin(groups.counts, share, rng)
+    """Each user's points are sampled once for all releases; or anew in each, point by point, which is faster."""
+    if groups.sampled_with is not None:
+        rng = np.random.default_rng(groups.sampled_with)
+    elif groups.members.shape[0] > 1:
+        return thin(groups.counts, share, rng)
+    return groups.among(sample_points(groups.traces, share, rng)).counts
 
 
 def _fourier(groups: Groups, epsilon: float, recipe: Recipe, rng: Rng) -> Counts:

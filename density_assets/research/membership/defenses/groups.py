@@ -16,10 +16,13 @@ class Groups:
     """Groups of users of one week.
 
     members: groups x users, ones; a release is made of each row.
+    sampled_with: the seed of defenses that sample every user's points once, so that all releases are of the same
+    points; without one each release samples anew.
     """
 
     traces: Traces
     members: Matrix
+    sampled_with: tuple[int, ...] | None = None
 
     @cached_property
     def counts(self) -> Counts:
