@@ -1,8 +1,10 @@
 """Full disclosure by any set of queries: which bits are the same in all data sets consistent with the answers?
 
 Kleinberg, Papadimitriou & Raghavan (2000) show that this is coNP-hard for boolean data; the chapter's Eq. (1). It is
-decided here exactly by integer programs, to about a thousand bits. Rounding the solution of the linear program, which
-the chapter offers for the general case, is a reconstruction attack and decides nothing: a value of 0.9 is no proof.
+decided here exactly by integer programs: to about a thousand bits where queries are small or many. Dozens of queries
+over half of a hundred bits each ("market split") already take too long, and then it says so. Rounding the solution of
+the linear program, which the chapter offers for the general case, is a reconstruction attack and decides nothing: a
+value of 0.9 is no proof.
 
 Bits that the same queries cover are exchangeable: any data set stays consistent when they swap values. So one whole
 number counts a *class* of such bits, and a bit of it is disclosed if and only if that number is always 0 or always the
@@ -110,9 +112,9 @@ def _data_set(classes: _Classes, counts: Ints, goal: Any, least: float | None, s
 
 def _bound(classes: _Classes, counts: Ints, goal: Any) -> float:
     """The largest goal·y over fractions: no data set has more."""
-    ends = np.column_stack([np.zeros(len(goal)), classes.sizes])
+    ends: Any = np.column_stack([np.zeros(len(goal)), classes.sizes])
     found = linprog(-goal, A_eq=classes.rows, b_eq=counts, bounds=ends, method="highs")
-    return -float(found.fun) if found.status == 0 else np.inf
+    return -found.fun if found.fun is not None else np.inf
 
 
 def _exact(classes: _Classes, counts: Ints, values: Ints) -> Ints:
@@ -120,11 +122,6 @@ def _exact(classes: _Classes, counts: Ints, values: Ints) -> Ints:
     if not fits:
         raise ArithmeticError("the solver's data set does not have the answers when rounded: refuse to audit")
     return values
-
-
-def naive_denies(rows: Matrix, answers: Ints, seconds: float = SECONDS) -> bool:
-    """Whether an auditor who looks at the true answers would withhold the last one: all of them disclose a bit."""
-    return bool((disclosed_bits(rows, answers, seconds) != OPEN).any())
 
 
 def consistent(rows: Matrix, answers: Ints) -> Bools:
