@@ -57,14 +57,13 @@ def scaled(values: Floats, total: float) -> Floats:
     return np.asarray(values * (max(total, 0.0) / max(float(values.sum()), 1e-300)))
 
 
-def nearest_counts(noisy: Floats) -> Floats:
-    """The nearest numbers ≥ 0 with the same sum: what noise added to empty places is taken off again everywhere.
+def nearest_counts(noisy: Floats, total: float) -> Floats:
+    """The nearest numbers ≥ 0 with this sum (of at least 1): what noise added to empty places is taken off everywhere.
 
     All values are lowered by one amount and those below 0 become 0. Clipping alone would keep the positive half of
     the noise of each empty place.
     """
-    total = max(float(noisy.sum()), 1.0)
     falling: Any = np.sort(noisy.ravel())[::-1]
-    excess = (np.cumsum(falling) - total) / np.arange(1, noisy.size + 1)
+    excess = (np.cumsum(falling) - max(total, 1.0)) / np.arange(1, noisy.size + 1)
     last = np.flatnonzero(falling > excess)[-1]
     return np.asarray(np.maximum(noisy - excess[last], 0.0))

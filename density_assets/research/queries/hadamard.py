@@ -19,6 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from density_assets.errors import BadInput
+from density_assets.privacy.calibration import calibrate, gaussian_sigma
+from density_assets.privacy.events import Gaussian
 from density_assets.research.queries.query import Bools, Ints
 from density_assets.research.queries.reconstruction import (
     least_absolute_errors,
@@ -74,6 +76,15 @@ def program_attack(data: Ints, noise: float, seed: int) -> float:
 def recovery_curve(attack: Attack, data: Ints, ratios: Sequence[float], seed: int) -> Floats:
     """The share of bits an attack recovers where noise is `ratio`·√n."""
     return np.array([attack(data, ratio * np.sqrt(len(data)), seed) for ratio in ratios])
+
+
+def private_ratio(epsilon: float, delta: float) -> float:
+    """The noise/√n of Hadamard counts that keep one bit per user (epsilon, delta)-private: where our own noise lies.
+
+    Bit 0 is in all n counts and others are in half of them, so one user moves all counts together by √n in L2.
+    """
+    events = calibrate(lambda rho: [Gaussian("counts", gaussian_sigma(rho, 1.0), 1.0)], epsilon, delta)
+    return sum(event.standard_deviation or 0.0 for event in events)
 
 
 def knee(ratios: Sequence[float], shares: Sequence[float] | Floats, level: float = 0.95) -> float:

@@ -2,7 +2,7 @@
 
 A made-up density starts as public geography. In each round the exponential mechanism draws the query that the density
 answers worst, its answer is measured with noise, and the density is bent towards all measurements so far. The average
-of the densities of all rounds is published.
+of the densities of all rounds is published, or the last.
 
 * Universe: (place, hour). Trajectories would be one cell for every possible week.
 * User level: proofs of the paper are for records. One user has l visits here, so utilities move by up to l, and so does
@@ -44,7 +44,7 @@ class Measured:
 
 
 def mwem(traces: Traces, parameters: MwemParameters, seed: int, start: Floats | None = None) -> Published:
-    """The density of all rounds' average.
+    """The density after all rounds, or its average over them.
 
     start: a public density of any total, (places, hours); flat with a daily rhythm if none is given.
 

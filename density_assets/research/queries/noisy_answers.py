@@ -25,7 +25,9 @@ Floats = NDArray[np.float64]
 
 
 class NoisyAnswersParameters(Parameters):
-    """visits: kept of each user (l). clamp: of a user's visits in the total. total_share: of the budget, for it."""
+    """visits: kept of each user (l). clamp: of a user's visits in the total. total_share: of the budget, for
+    this total and that of kept visits.
+    """
 
     epsilon: Annotated[float, Field(gt=0)] = 1.0
     delta: Annotated[float, Field(gt=0, lt=1)] = 1e-7
@@ -36,15 +38,22 @@ class NoisyAnswersParameters(Parameters):
 
 @dataclass(frozen=True)
 class Answers:
-    """Noisy answers to a workload, unbiased for truncated visits, and the number of all visits.
+    """Noisy answers to a workload.
 
-    sigma: standard deviation of each answer. total: visits of all users, clamped, with noise of its own.
+    values: unbiased for truncated visits. sigma: standard deviation of each. total, kept: visits of all users, clamped
+    and truncated, with noise of their own.
     """
 
     values: Floats
     sigma: float
     total: float
+    kept: float
     events: tuple[Event, ...]
+
+    @property
+    def estimates(self) -> Floats:
+        """Answers for all visits: what truncation took is taken to be spread as what it left."""
+        return np.asarray(self.values * max(self.total, 0.0) / max(self.kept, 1.0))
 
 
 def answer(traces: Traces, workload: Matrix, parameters: NoisyAnswersParameters, seed: int) -> Answers:
@@ -58,22 +67,23 @@ def answer(traces: Traces, workload: Matrix, parameters: NoisyAnswersParameters,
             f"{workload.shape[1]} columns"
         )
     sensitivity = workload_sensitivity(workload, traces.hours, parameters.visits)
-    on_answers, on_total = answer_events(parameters, sensitivity)
-    noise = SimulatedNoise(seed)
-    kept = truncate(traces, parameters.visits, seed)
-    values = noise.gaussian(workload @ counts(kept), on_answers)
-    total = noise.gaussian(np.array([clamped_total(traces, parameters.clamp)]), on_total)
-    return Answers(values, on_answers.sigma, float(total[0]), (on_answers, on_total))
+    events = answer_events(parameters, sensitivity)
+    noise, truth = SimulatedNoise(seed), counts(truncate(traces, parameters.visits, seed))
+    exact = workload @ truth, np.array([clamped_total(traces, parameters.clamp)]), np.array([truth.sum()])
+    values, total, kept = (noise.gaussian(one, event) for one, event in zip(exact, events, strict=True))
+    return Answers(values, events[0].sigma, float(total[0]), float(kept[0]), events)
 
 
-def answer_events(parameters: NoisyAnswersParameters, sensitivity: float) -> tuple[Gaussian, Gaussian]:
-    """The noise on all answers and on the total, which cost (epsilon, delta) together."""
+def answer_events(parameters: NoisyAnswersParameters, sensitivity: float) -> tuple[Gaussian, Gaussian, Gaussian]:
+    """The noise on all answers and on both totals, which cost (epsilon, delta) together."""
+    clamp, l = float(parameters.clamp), float(parameters.visits)
 
-    def shared(rho: float) -> tuple[Gaussian, Gaussian]:
-        on_total, on_answers = parameters.total_share * rho, (1 - parameters.total_share) * rho
+    def shared(rho: float) -> tuple[Gaussian, Gaussian, Gaussian]:
+        on_total, on_answers = parameters.total_share * rho / 2, (1 - parameters.total_share) * rho
         return (
             Gaussian("answers", gaussian_sigma(on_answers, sensitivity), sensitivity),
-            Gaussian("all visits", gaussian_sigma(on_total, parameters.clamp), float(parameters.clamp)),
+            Gaussian("all visits", gaussian_sigma(on_total, clamp), clamp),
+            Gaussian("kept visits", gaussian_sigma(on_total, l), l),
         )
 
     calibrated = calibrate(shared, parameters.epsilon, parameters.delta)
@@ -83,7 +93,7 @@ def answer_events(parameters: NoisyAnswersParameters, sensitivity: float) -> tup
 def publish(traces: Traces, parameters: NoisyAnswersParameters, seed: int) -> Published:
     """Every place and hour as a query; then, at no cost, the nearest counts ≥ 0, scaled to the number of visits."""
     answers = answer(traces, every_place_and_hour(traces.rois, traces.hours), parameters, seed)
-    density = scaled(nearest_counts(answers.values), answers.total)
+    density = scaled(nearest_counts(answers.values, answers.kept), answers.total)
     facts = {"sigma": answers.sigma, "queries": len(answers.values), "visits": parameters.visits}
     return Published(density.reshape(traces.rois, traces.hours), events=answers.events, facts=facts)
 

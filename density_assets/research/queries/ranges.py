@@ -10,6 +10,9 @@ on a closed walk of cost 0. With any solution s, reduced costs w + s_u − s_v a
 walk, so all its edges are *tight* (reduced cost 0). Conversely a closed walk of tight edges costs 0. Hence: **bit i is
 disclosed iff i−1 and i are in the same strongly connected component of the tight edges**. One solution and one search
 for components audit everything; no pairwise distances, no linear programs.
+
+Answers may also come one by one (`with_answer`), from whoever audits without the data; who has them decides each range
+before answering it in `online_ranges.py`.
 """
 
 from dataclasses import dataclass, replace
@@ -68,27 +71,6 @@ def possible_answers(audit: RangeAudit, first: int, last: int) -> tuple[int, int
     _check(audit.bits, np.array([first]), np.array([last]), np.zeros(1, np.int64))
     now = int(audit.sums[last] - audit.sums[first])
     return now - _slack(audit, last, first), now + _slack(audit, first, last)
-
-
-def audited_online(bits: Ints, first: Ints, last: Ints) -> tuple[list[int | None], RangeAudit]:
-    """Answers to ranges as they come, None where the true answer would disclose a bit, and what was answered.
-
-    This auditor looks at the true answer, so its denials leak (`simulatable.py`). A range whose answer follows from
-    the past is answered at no cost.
-    """
-    audit, answers = nothing_asked(len(bits)), list[int | None]()
-    truth, component = np.concatenate([[0], np.cumsum(bits)]), np.arange(len(bits) + 1)
-    for start, end in zip(first.tolist(), last.tolist(), strict=True):
-        count = int(truth[end] - truth[start])
-        if component[start] != component[end]:
-            asked = with_answer(audit, start, end, count)
-            merged = _components(asked)
-            if (merged[:-1] == merged[1:]).any():
-                answers.append(None)
-                continue
-            audit, component = asked, merged
-        answers.append(count)
-    return answers, audit
 
 
 def _check(bits: int, first: Ints, last: Ints, counts: Ints) -> None:

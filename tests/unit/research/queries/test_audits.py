@@ -5,10 +5,10 @@ import pytest
 
 from density_assets.errors import BadInput
 from density_assets.research.queries.full_disclosure import OPEN, consistent, disclosed_bits
+from density_assets.research.queries.online_ranges import audited_online
 from density_assets.research.queries.query import query_rows
 from density_assets.research.queries.ranges import (
     audit_ranges,
-    audited_online,
     disclosed_by_ranges,
     nothing_asked,
     possible_answers,
@@ -125,16 +125,40 @@ def test_the_general_audit_reaches_hundreds_of_bits():
     assert 0 < known.sum() < 400
 
 
-def test_online_answers_disclose_nothing_by_themselves():
+def audited_by_components(data, first, last):
+    """The same decisions the slow way: a full audit with each answer that is new."""
+    audit, answers = nothing_asked(len(data)), []
+    for a, b in zip(first, last, strict=True):
+        count = int(data[a:b].sum())
+        asked = with_answer(audit, a, b, count)
+        denied = (disclosed_by_ranges(asked) != OPEN).any()
+        answers.append(None if denied else count)
+        audit = audit if denied else asked
+    return answers
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_online_ranges_are_denied_exactly_if_their_answer_would_disclose(seed):
+    rng = np.random.default_rng(seed)
+    bits = int(rng.integers(2, 40))
+    data = rng.integers(0, 2, bits)
+    first, last = random_ranges(rng, bits, 50)
+    answers = audited_online(data, first, last)
+    assert answers == audited_by_components(data, first, last)
+
+
+def test_online_answers_are_true_and_disclose_nothing_by_themselves():
     rng = np.random.default_rng(4)
     data = rng.integers(0, 2, 60)
     first, last = random_ranges(rng, 60, 200)
-    answers, audit = audited_online(data, first, last)
-    assert (disclosed_by_ranges(audit) == OPEN).all()
+    answers = audited_online(data, first, last)
     given = [number for number, answer in enumerate(answers) if answer is not None]
     assert 0 < len(given) < 200
-    rows = range_rows(first[given], last[given], 60)
-    assert np.array_equal(rows @ data, [answers[number] for number in given])
-    denied = next(number for number, answer in enumerate(answers) if answer is None)
-    count = data[first[denied] : last[denied]].sum()
-    assert (disclosed_by_ranges(with_answer(audit, first[denied], last[denied], count)) != OPEN).any()
+    counts = [answers[number] for number in given]
+    assert np.array_equal(range_rows(first[given], last[given], 60) @ data, counts)
+    assert (disclosed_by_ranges(audit_ranges(60, first[given], last[given], counts)) == OPEN).all()
+
+
+def test_online_ranges_outside_the_data_are_refused():
+    with pytest.raises(BadInput, match=r"within \[0, 3\).*\(2, 4\)"):
+        audited_online(np.array([0, 1, 0]), np.array([2]), np.array([4]))

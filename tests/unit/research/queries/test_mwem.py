@@ -13,7 +13,7 @@ from density_assets.research.queries.mwem_plan import MwemParameters, mwem_event
 from density_assets.research.queries.workload import partition
 from density_assets.research.traces.commuters import commuters
 
-CHOSEN = MwemParameters(epsilon=2.0, delta=1e-6, visits=8, rounds=4)
+CHOSEN = MwemParameters(epsilon=2.0, delta=1e-6, visits=8, rounds=4, output="average")
 
 
 @pytest.fixture(scope="module")

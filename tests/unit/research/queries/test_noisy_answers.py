@@ -30,15 +30,16 @@ def test_events_sum_to_the_promise(epsilon, sensitivity):
     events = answer_events(NoisyAnswersParameters(epsilon=epsilon, delta=1e-6), sensitivity)
     assert 0.99 * epsilon < spent(events, 1e-6).epsilon < epsilon
     assert events[0].sensitivity == sensitivity
-    assert events[1].rho == pytest.approx(0.05 * (events[0].rho + events[1].rho))
+    assert [event.sensitivity for event in events[1:]] == [100, 10]  # clamp and l
+    assert events[1].rho + events[2].rho == pytest.approx(0.05 * sum(event.rho for event in events))
 
 
 def test_noise_for_records_would_cost_users_more_than_promised(people):
     # The planted bug: a proof for records moves each cell-hour by 1, as if a user had one visit.
-    for_records, on_total = answer_events(CHOSEN, 1.0)
+    for_records, *on_totals = answer_events(CHOSEN, 1.0)
     true_sensitivity = workload_sensitivity(every_place_and_hour(9, people.hours), people.hours, CHOSEN.visits)
     as_it_is = Gaussian("answers", for_records.sigma, true_sensitivity)
-    assert spent([as_it_is, on_total], CHOSEN.delta).epsilon > 2 * CHOSEN.epsilon
+    assert spent([as_it_is, *on_totals], CHOSEN.delta).epsilon > 2 * CHOSEN.epsilon
 
 
 def test_answers_are_truncated_counts_with_noise_of_the_stated_size(people):
@@ -48,6 +49,14 @@ def test_answers_are_truncated_counts_with_noise_of_the_stated_size(people):
     assert errors.std() == pytest.approx(answers.sigma, rel=0.06)  # 1,512 draws: 3 standard errors
     assert abs(errors.mean()) < 4 * answers.sigma / np.sqrt(errors.size)
     assert answers.sigma == answers.events[0].sigma
+
+
+def test_estimates_are_for_all_visits(people):
+    whole = partition(np.zeros(people.rois, np.int64), np.zeros(people.hours, np.int64))
+    plenty = NoisyAnswersParameters(epsilon=500.0, delta=1e-6, visits=5, clamp=400)
+    answers = answer(people, whole, plenty, seed=1)
+    assert answers.values[0] == pytest.approx(truncate(people, 5, seed=1).matrix.sum(), rel=0.05)
+    assert answers.estimates[0] == pytest.approx(people.matrix.sum(), rel=0.1)
 
 
 def test_overlapping_queries_get_more_noise(people):

@@ -5,11 +5,14 @@ import pytest
 from scipy.linalg import hadamard
 
 from density_assets.errors import BadInput
+from density_assets.privacy.accounting import spent
+from density_assets.privacy.events import Gaussian
 from density_assets.research.queries.hadamard import (
     bits_from_counts,
     hadamard_attack,
     hadamard_subsets,
     knee,
+    private_ratio,
     program_attack,
     recovery_curve,
     walsh_hadamard,
@@ -43,6 +46,14 @@ def test_bits_are_recovered_below_the_knee_and_lost_above(attack, count):
 def test_the_knee_of_hadamard_queries_is_where_theory_puts_it():
     ratios = np.arange(0.1, 0.2, 0.01)
     assert knee(ratios, recovery_curve(hadamard_attack, bits(2**15), ratios, seed=3)) == pytest.approx(0.152, abs=0.01)
+
+
+def test_private_noise_lies_beyond_the_knee():
+    assert np.linalg.norm(hadamard_subsets(64), axis=0).max() == 8  # √n: how far one bit moves all counts
+    ratio = private_ratio(1.0, 1e-7)
+    assert spent([Gaussian("counts", ratio * 8, 8.0)], 1e-7).epsilon < 1.0
+    assert recovery_curve(hadamard_attack, bits(2**14), [ratio], seed=0)[0] < 0.55
+    assert private_ratio(0.3, 1e-7) > ratio > private_ratio(5.0, 1e-7)
 
 
 def test_the_fast_transform_is_the_hadamard_matrix():

@@ -124,13 +124,13 @@ def test_empty_traces_are_refused(people):
         truncate(people, 0, seed=0)
 
 
-def test_nearest_counts_are_not_negative_and_add_up_to_the_same():
+def test_nearest_counts_are_not_negative_and_add_up_to_the_total():
     noisy = np.array([5.0, -2.0, 1.0, 0.5])
-    assert nearest_counts(noisy).tolist() == [4.25, 0.0, 0.25, 0.0]
+    assert nearest_counts(noisy, 4.5).tolist() == [4.25, 0.0, 0.25, 0.0]
     others = np.random.default_rng(0).dirichlet(np.ones(4), 2000) * 4.5
-    distance = ((nearest_counts(noisy) - noisy) ** 2).sum()
+    distance = ((nearest_counts(noisy, 4.5) - noisy) ** 2).sum()
     assert ((others - noisy) ** 2).sum(axis=1).min() >= distance
-    assert (nearest_counts(np.array([-3.0, -4.0])) >= 0).all()
+    assert nearest_counts(np.array([-3.0, -4.0]), -7.0).tolist() == [1.0, 0.0]
 
 
 def test_scaling_to_a_negative_total_leaves_nothing():
