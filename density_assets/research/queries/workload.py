@@ -58,9 +58,10 @@ def workload_sensitivity(workload: Matrix, hours: int, visits: int) -> float:
     Guarantees: ‖W x‖ is at most this for all 0/1 vectors x with at most one place per hour and `visits` ones.
 
     With G = Wᵀ W, ‖W x‖² is the sum of (G x)_c over the visits c of the user. Visits are in different hours, so
-    (G x)_c is at most r_c, the sum of the `visits` largest of the hourly maxima of |G_c·|; and the sum over c is at
-    most that of the `visits` largest hourly maxima of r. It is never above the sum of column norms (|G_cd| ≤ ‖W_c‖
-    ‖W_d‖) and exact where it matters: sqrt(l) for all cell-hours or totals of hours, l for weeks of places.
+    (G x)_c is at most r_c, the sum of the `visits` largest of the hourly maxima of G_c·, counting those below 0 as 0;
+    and the sum over c is at most that of the `visits` largest hourly maxima of r. It is never above the sum of column
+    norms (G_cd ≤ ‖W_c‖ ‖W_d‖) and exact where it matters: sqrt(l) for all cell-hours or totals of hours, l for weeks
+    of places.
     """
     if workload.shape[1] % hours or not workload.nnz:
         raise BadInput(f"queries must cover places times {hours} hours, got {workload.shape[1]} columns")
@@ -84,9 +85,9 @@ def partition_sensitivity(of_hour: Ints, visits: int) -> float:
 
 
 def _hourly_maxima(workload: Matrix, start: int, hours: int) -> Floats:
-    """The largest |G_cd| over d of each hour, for a block of columns c."""
+    """The largest G_cd, or 0, over d of each hour, for a block of columns c."""
     block = workload[:, start : start + BLOCK]
-    products = abs(block.T @ workload).tocoo()
+    products = (block.T @ workload).tocoo()
     maxima = np.zeros((block.shape[1], hours))
     np.maximum.at(maxima, (products.row, products.col % hours), products.data)
     return maxima

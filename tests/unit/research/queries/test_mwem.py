@@ -42,6 +42,38 @@ def test_what_is_published_was_charged(people):
     assert published.facts["blocks"].split(", ") == [event.query for event in published.events[3::2]]
 
 
+class BlindNoise:
+    """Returns the same whatever the data are, and keeps what it was given."""
+
+    def __init__(self):
+        self.given, self.draws = [], 0
+
+    def gaussian(self, values, event):
+        self.given.append((event.query, float(values.sum())))
+        return np.full(values.shape, 50.0)
+
+    def select(self, scores, event):
+        self.draws += 1
+        return np.array([self.draws % scores.shape[1]])
+
+
+def test_nothing_but_noisy_values_leaves_the_data(people, monkeypatch):
+    def blindly(traces):
+        noise = BlindNoise()
+        monkeypatch.setattr("density_assets.research.queries.mwem.SimulatedNoise", lambda seed: noise)
+        return noise, mwem(traces, CHOSEN, 1)
+
+    noise, published = blindly(people)
+    assert noise.draws == 4
+    assert [query for query, _ in noise.given] == [one.query for one in published.events if isinstance(one, Gaussian)]
+    clamped, kept, *in_blocks = (total for _, total in noise.given)
+    assert clamped <= 400 * 100
+    assert kept == truncate(people, 8, seed=1).matrix.sum() <= 400 * 8
+    assert in_blocks == [kept] * 4  # blocks are of truncated visits
+    _, other = blindly(commuters(300, 1, seed=8, rows=4, columns=4))
+    assert np.array_equal(published.density, other.density)
+
+
 def neighbours(traces):
     everybody = np.arange(len(traces.users))
     return [counts(traces.rows(everybody != user)) for user in everybody[:60]]

@@ -68,6 +68,19 @@ def test_overlapping_queries_get_more_noise(people):
     assert together.sigma / alone.sigma == pytest.approx(np.sqrt(8 + 64) / np.sqrt(8), rel=1e-3)
 
 
+def test_nothing_but_noisy_values_leaves_the_data(people, monkeypatch):
+    class BlindNoise:
+        def __init__(self, seed):
+            pass
+
+        def gaussian(self, values, event):
+            return np.full(values.shape, 50.0)
+
+    monkeypatch.setattr("density_assets.research.queries.noisy_answers.SimulatedNoise", BlindNoise)
+    other = commuters(90, 1, seed=9, rows=3, columns=3)
+    assert np.array_equal(*(NOISY_ANSWERS.publish(traces, CHOSEN, 1).density for traces in (people, other)))
+
+
 def test_a_density_is_published_with_its_events(people):
     published = NOISY_ANSWERS.publish(people, CHOSEN, 7)
     assert published.density.shape == (people.rois, people.hours)

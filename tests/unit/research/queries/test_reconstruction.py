@@ -62,6 +62,11 @@ def test_the_fast_transform_is_the_hadamard_matrix():
     assert np.array_equal(hadamard_subsets(16), hadamard(16) > 0)
 
 
+def test_exact_counts_give_every_bit():
+    for data in (bits(64), 1 - bits(64)):
+        assert np.array_equal(bits_from_counts(hadamard_subsets(64) @ data), data)
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_wrong_bits_are_within_the_bound_whatever_the_errors(seed):
     rng = np.random.default_rng(seed)
