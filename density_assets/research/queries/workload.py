@@ -17,7 +17,8 @@ from density_assets.research.traces.matrix import Matrix
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-BLOCK = 2_000  # columns whose products with all others are held at once
+DENSE_IS_FASTER = 0.05  # share of products that are not 0
+BLOCK = 250  # columns whose products with all others are held at once
 
 
 def every_place_and_hour(places: int, hours: int) -> Matrix:
@@ -88,6 +89,9 @@ def _hourly_maxima(workload: Matrix, start: int, hours: int) -> Floats:
     """The largest G_cd, or 0, over d of each hour, for a block of columns c."""
     block = workload[:, start : start + BLOCK]
     products = (block.T @ workload).tocoo()
+    if products.nnz > DENSE_IS_FASTER * block.shape[1] * workload.shape[1]:
+        by_hour = products.toarray().reshape(block.shape[1], -1, hours)
+        return np.asarray(np.maximum(by_hour.max(axis=1), 0.0))
     maxima = np.zeros((block.shape[1], hours))
     np.maximum.at(maxima, (products.row, products.col % hours), products.data)
     return maxima

@@ -56,6 +56,15 @@ def test_the_bound_holds_for_every_week(seed, visits):
     assert bound <= norms[:visits].sum() * SLACK  # never worse than adding up columns
 
 
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_sparse_and_dense_products_give_the_same_bound(share, monkeypatch):
+    positions = np.random.default_rng(0).random((20, 2))
+    workload = rectangles(positions, 24, 15, seed=3)
+    expected = workload_sensitivity(workload, 24, 5)
+    monkeypatch.setattr("density_assets.research.queries.workload.DENSE_IS_FASTER", share)
+    assert workload_sensitivity(workload, 24, 5) == pytest.approx(expected, rel=1e-12)
+
+
 @pytest.mark.parametrize("visits", [1, 2, 3, 4])
 def test_the_bound_is_exact_where_queries_are_disjoint(visits):
     place, hour = np.arange(PLACES), np.arange(HOURS)
