@@ -12,40 +12,54 @@ from typing import Any
 import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from density_assets.research.approaches.attacks import membership, recovery
 from density_assets.research.approaches.finding import FINDERS
 from density_assets.research.approaches.technique import AnyTechnique, Floats, Parameters
 from density_assets.research.approaches.techniques import TECHNIQUES
 from density_assets.research.approaches.town import PEOPLE, PLACES, town
-from density_assets.research.approaches.workload import score
+from density_assets.research.approaches.workload import answer_error, asked_rectangles, score
 from density_assets.research.markdown_tables import markdown
-from density_assets.research.plots.approaches import errors_against_gains
+from density_assets.research.plots.approaches import bits_by_noise, errors_against_gains, tracks_before_and_after
+from density_assets.research.queries.audited import AUDITED_ANSWERS
+from density_assets.research.queries.hadamard import hadamard_attack, private_ratio, program_attack, recovery_curve
+from density_assets.research.queries.noisy_answers import NoisyAnswersParameters, answer
 from density_assets.research.study import Row, Source, Study
 from density_assets.research.traces.matrix import Traces
+from density_assets.research.trajectories.composition import intersected
+from density_assets.research.trajectories.generalisation import GeneralisationChoices, generalised
+from density_assets.research.trajectories.never_walk_alone import figure_tracks
+from density_assets.research.trajectories.uniqueness import unique_by_points, unique_by_top_places
 
 EPSILONS, SHOWN = (0.3, 1.0, 3.0), 1.0
 DELTA = 1e-6
+BITS = 512  # visits that are reconstructed
+RATIOS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0, 2.0, 5.0, 10.0)  # noise/√n
+BY = ("technique", "epsilon", "unit", "seed")
+WEAKER = "w hours of a user"
+TURNED = 0.6  # radians between the maps of two releases
 
 
 @dataclass(frozen=True)
 class Town:
-    """The people and what was true of them."""
+    """The people, what was true of them, and what attacks find that are about no technique's parameters."""
 
     traces: Traces
     truth: Floats
+    given_away: Row
 
 
 def load(source: Source) -> Town:
     """The same town for every technique; its seed is not one that constants were chosen on."""
     traces = town()
-    return Town(traces, traces.aggregate().astype(np.float64))
+    return Town(traces, traces.aggregate().astype(np.float64), given_away(traces))
 
 
 def once(inputs: Town, point: Row, seed: int) -> list[Row]:
     """Publish once, compare, attack."""
     technique = TECHNIQUES[point["technique"]]
-    chosen = parameters(technique, point["epsilon"])
+    chosen = parameters(technique, point)
     start = time.perf_counter()
     published = technique.publish(inputs.traces, chosen, seed)
     row: Row = {"seconds": time.perf_counter() - start}
@@ -53,21 +67,53 @@ def once(inputs: Town, point: Row, seed: int) -> list[Row]:
     row |= membership(technique, chosen, seed) | {"recovery": recovery(technique, chosen, seed)}
     if find := FINDERS.get(technique.name):
         row["found"] = find(inputs.traces, chosen, seed)
+    if technique.approach == "queries":
+        row |= asked(inputs, technique, chosen, seed)
     return [{name: _plain(value) for name, value in row.items()}]
 
 
-def parameters(technique: AnyTechnique, epsilon: float | None) -> Parameters:
+def asked(inputs: Town, technique: AnyTechnique, chosen: Parameters, seed: int) -> Row:
+    """What else holds of those who answer: bits that are reconstructed, and the error of what is asked directly."""
+    if technique.name == AUDITED_ANSWERS.name:
+        return {"bits": hadamard_attack(random_bits(seed), 0.0, seed)}
+    if not isinstance(chosen, NoisyAnswersParameters):
+        return {}
+    noise = private_ratio(chosen.epsilon, chosen.delta) * np.sqrt(BITS)
+    workload = asked_rectangles(inputs.traces.positions)
+    answers = answer(inputs.traces, workload, chosen, seed).estimates
+    return {
+        "bits": hadamard_attack(random_bits(seed), noise, seed),
+        "directly": answer_error(workload, inputs.truth, answers),
+    }
+
+
+def random_bits(seed: int) -> NDArray[np.int64]:
+    """Visits that are to be reconstructed: there or not, as likely."""
+    return np.random.default_rng([seed, BITS]).integers(2, size=BITS)
+
+
+def given_away(traces: Traces) -> Row:
+    """What points single out, and what two k-anonymous releases tell together."""
+    unique = {f"points_{p}": unique_by_points(traces, p, 0).share for p in range(1, 7)}
+    chosen = GeneralisationChoices(parts_of_day=1)
+    both = intersected(generalised(traces, chosen), generalised(traces, chosen, turned=TURNED))
+    told = {"alone": both.alone, "revealed": both.revealed, "revealed_by_one": both.revealed_by_one, "k": chosen.k}
+    return {**unique, "top_2": unique_by_top_places(traces).share, **told}
+
+
+def parameters(technique: AnyTechnique, point: Row) -> Parameters:
     """A technique's own defaults, at the common promise where it has one."""
-    given = {} if epsilon is None else {"epsilon": epsilon, "delta": DELTA}
+    given = {"epsilon": point["epsilon"], "delta": DELTA, "unit": point["unit"]}
     known = technique.parameters.model_fields
-    found: Parameters = technique.parameters(**{name: value for name, value in given.items() if name in known})
+    chosen = {name: value for name, value in given.items() if name in known and value is not None}
+    found: Parameters = technique.parameters(**chosen)
     return found
 
 
 def gains(results: pl.DataFrame) -> pl.DataFrame:
     """Means by technique and epsilon, with what the best attack gains: 2·AUC − 1 of membership, or a share."""
-    numbers = [name for name in results.columns if name not in {"technique", "epsilon", "seed"}]
-    means = results.group_by("technique", "epsilon", maintain_order=True).agg(pl.col(numbers).mean())
+    numbers = [name for name in results.columns if name not in BY]
+    means = results.group_by("technique", "epsilon", "unit", maintain_order=True).agg(pl.col(numbers).mean())
     over_chance = [2 * pl.col(name) - 1 for name in ("of_map", "of_records") if name in numbers]
     shares = [pl.col(name) for name in ("recovery", "found") if name in numbers]
     return means.with_columns(gain=pl.max_horizontal(0.0, *over_chance, *shares))
@@ -75,9 +121,22 @@ def gains(results: pl.DataFrame) -> pl.DataFrame:
 
 def figures(inputs: Town, results: pl.DataFrame) -> dict[str, Figure]:
     """Error against gain at the middle promise."""
-    shown = gains(results).filter(pl.col("epsilon").is_null() | (pl.col("epsilon") == SHOWN))
-    about = pl.DataFrame([{"technique": t.name, "approach": t.approach, "protects": t.protects} for t in _techniques()])
-    return {"approaches": errors_against_gains(shown.join(about, on="technique"))}
+    at_shown = pl.col("epsilon").is_null() | (pl.col("epsilon") == SHOWN)
+    shown = gains(results).filter(at_shown & pl.col("unit").is_null())  # weaker promises are never mixed with ours
+    known = [{"technique": t.name, "approach": t.approach, "protects": t.protects} for t in _techniques()]
+    made = figure_tracks(inputs.traces)
+    curves = {
+        f"{name}, {bits} visits": recovery_curve(attack, random_bits(0)[:bits], RATIOS, 0)
+        for name, attack, bits in (
+            ("Hadamard counts", hadamard_attack, BITS),
+            ("4n random counts", program_attack, 128),
+        )
+    }
+    return {
+        "approaches": errors_against_gains(shown.join(pl.DataFrame(known), on="technique")),
+        "never_walk_alone": tracks_before_and_after(made.original, made.moved),
+        "reconstruction": bits_by_noise(RATIOS, curves, {f"ε = {e:g}": private_ratio(e, DELTA) for e in EPSILONS}),
+    }
 
 
 def summary(results: pl.DataFrame) -> str:
@@ -90,9 +149,34 @@ def summary(results: pl.DataFrame) -> str:
     for row in gains(results).iter_rows(named=True):
         technique = TECHNIQUES[row["technique"]]
         epsilon = "–" if row["epsilon"] is None else f"{row['epsilon']:g}"
+        protects = technique.protects if row["unit"] is None else WEAKER
         numbers = [_number(row.get(name), places) for name, places in digits.items()]
-        rows.append([technique.name, technique.approach, technique.protects, epsilon, *numbers])
-    return markdown(head, rows, "lll")
+        rows.append([technique.name, technique.approach, protects, epsilon, *numbers])
+    return markdown(head, rows, "lll") + "\n\n" + _of_answers(results)
+
+
+def _of_answers(results: pl.DataFrame) -> str:
+    """Reconstruction, and rectangles that are asked directly."""
+    means = results.filter(pl.col("directly").is_not_null()).group_by("epsilon", maintain_order=True)
+    said = "; ".join(
+        f"epsilon {row['epsilon']:g}: {row['directly']:.3f} asked directly, {row['rectangles']:.3f} from cell-hours, "
+        f"{100 * row['bits']:.0f} % of bits reconstructed"
+        for row in means.agg(pl.col("directly", "rectangles", "bits").mean()).iter_rows(named=True)
+    )
+    return f"Rectangles by noisy answers, and what {BITS} Hadamard counts with such noise give away: {said}."
+
+
+def about(inputs: Town) -> str:
+    """The people, and what is given away of them before any technique is chosen."""
+    told = inputs.given_away
+    points = ", ".join(f"{p}: {100 * told[f'points_{p}']:.0f} %" for p in range(1, 7))
+    return (
+        f"{PEOPLE:,} invented people, {PLACES} places, {inputs.traces.matrix.nnz:,} visits in a week; delta {DELTA:g} "
+        f"where a technique has one. Singled out by random points of their own, {points}; by their two most visited "
+        f"places {100 * told['top_2']:.0f} %. Two releases of places that are {told['k']}-anonymous each, over maps "
+        f"that are turned: {100 * told['alone']:.0f} % of people are alone in both together, a place of "
+        f"{100 * told['revealed']:.0f} % is certain ({100 * told['revealed_by_one']:.0f} % from the better one alone)."
+    )
 
 
 def _techniques() -> tuple[AnyTechnique, ...]:
@@ -108,8 +192,12 @@ def _plain(value: Any) -> float | None:
 
 
 def _points(technique: AnyTechnique) -> list[Row]:
-    promised = "epsilon" in technique.parameters.model_fields
-    return [{"technique": technique.name, "epsilon": epsilon} for epsilon in (EPSILONS if promised else (None,))]
+    """Every epsilon; for streams also the weaker unit that they were published with."""
+    known = technique.parameters.model_fields
+    points = [{"technique": technique.name, "epsilon": e, "unit": None} for e in EPSILONS if "epsilon" in known]
+    if "unit" in known:
+        points.append({"technique": technique.name, "epsilon": SHOWN, "unit": "w hours"})
+    return points or [{"technique": technique.name, "epsilon": None, "unit": None}]
 
 
 APPROACHES_STUDY = Study(
@@ -120,9 +208,6 @@ APPROACHES_STUDY = Study(
     once=once,
     figures=figures,
     summary=summary,
-    about=lambda inputs: (
-        f"{PEOPLE:,} invented people, {PLACES} places, {inputs.traces.matrix.nnz:,} visits in a week; delta {DELTA:g} "
-        "where a technique has one."
-    ),
+    about=about,
     repetitions=5,
 )

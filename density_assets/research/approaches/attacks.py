@@ -4,13 +4,14 @@ membership   Is a person among those counted? Weeks of a hundred people are publ
              added. The attacker knows the victim's week, and how much maps vary from week to week. In the map she
              looks for the victim's places and hours, the steadier the more; among records for the likest.
 recovery     Where was everybody? People who are seen every hour are linked from hour to hour and from day to day (Xu et
-             al. 2017); what the attack would find in counts of other people is no gain.
+             al. 2017). What the attack finds in what the technique publishes of other people is no gain.
 finding      Which record is whose? Four points of a person are looked up among the records (`finding.py`).
 
 Small crowds hide people worse than cities do, so these are what an attacker can hope for at most. Noise depends on the
 promise alone.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -33,15 +34,14 @@ Ints = NDArray[np.int64]
 
 PEOPLE, PLACES, GROUP, SEED = 400, 60, 100, 21
 WEEKS = 24  # that are published of each victim, half of them with the victim
-SEEN_PEOPLE, SEEN_PLACES, DAYS = 150, 60, 7
+SEEN_PEOPLE, SEEN_PLACES, DAYS, DRAWS = 150, 60, 7, 4
 
 
 @dataclass(frozen=True)
 class Seen:
-    """People who are seen at one place every hour of a week, and as many others of the same town."""
+    """People who are seen at one place every hour of a week: where (people, hours), and as traces."""
 
     places: Ints
-    others: Ints
     traces: Traces
 
 
@@ -92,39 +92,46 @@ def _likest(own: Matrix, records: Traces) -> float:
 
 
 @lru_cache(maxsize=1)
-def crowd_to_recover() -> Seen:
-    """The people whose week is to be recovered."""
+def crowds_to_recover() -> tuple[Seen, Seen]:
+    """The people whose week is to be recovered, and as many others of the same town."""
     xy = embedded_city(cells=SEEN_PLACES, towers=SEEN_PLACES, seed=SEED)[1].xy
     both = np.hstack(list(crowd(2 * SEEN_PEOPLE, DAYS, SEED, xy, tuple(range(24))).cells)).astype(np.int64)
-    places, others = both[:SEEN_PEOPLE], both[SEEN_PEOPLE:]
-    user = np.repeat(np.arange(SEEN_PEOPLE), HOURS)
-    column = (places * HOURS + np.arange(HOURS)).ravel()
-    matrix = binary(user, column, (SEEN_PEOPLE, len(xy) * HOURS))
-    return Seen(places, others, Traces(matrix, np.arange(SEEN_PEOPLE), HOURS, xy))
+    first, second = (_seen(places, xy) for places in np.split(both, 2))
+    return first, second
+
+
+def _seen(places: Ints, xy: Floats) -> Seen:
+    user = np.repeat(np.arange(len(places)), HOURS)
+    matrix = binary(user, (places * HOURS + np.arange(HOURS)).ravel(), (len(places), len(xy) * HOURS))
+    return Seen(places, Traces(matrix, np.arange(len(places)), HOURS, xy))
 
 
 def recovery(technique: AnyTechnique, chosen: Parameters, seed: int) -> float:
-    """Share of (person, hour) points that are recovered, between what others' counts give (0) and exact ones (1)."""
-    people = crowd_to_recover()
-    published = technique.publish(people.traces, chosen, seed)
-    floor, most = _found_without_noise()
-    return max(0.0, (_found(np.maximum(published.density, 0.0).T, seed) - floor) / (most - floor))
+    """Share of (person, hour) points that are recovered beyond what is said of others, of what exact counts give.
+
+    About 0 where nothing is gained, above or below by chance: a mean over draws.
+    """
+
+    def published(week: Traces, draw: int) -> Floats:
+        return technique.publish(week, chosen, draw).density
+
+    draws = np.random.default_rng(seed).integers(2**31, size=DRAWS).tolist()
+    return float(np.mean([_beyond_others(published, draw) for draw in draws])) / _beyond_others_without_noise()
 
 
 @lru_cache(maxsize=1)
-def _found_without_noise() -> tuple[float, float]:
-    people = crowd_to_recover()
-    counts = [_histograms(places, people.traces.rois) for places in (people.others, people.places)]
-    return _found(counts[0], 0), _found(counts[1], 0)
+def _beyond_others_without_noise() -> float:
+    return _beyond_others(lambda week, draw: week.aggregate().astype(np.float64), 0)
+
+
+def _beyond_others(published: Callable[[Traces, int], Floats], draw: int) -> float:
+    people, others = crowds_to_recover()
+    return _found(published(people.traces, draw), draw) - _found(published(others.traces, draw), draw)
 
 
 def _found(density: Floats, seed: int) -> float:
-    people = crowd_to_recover()
-    counts = scaled_to(density, len(people.places), np.random.default_rng(seed))
+    people, _ = crowds_to_recover()
+    counts = scaled_to(np.maximum(density, 0.0).T, len(people.places), np.random.default_rng(seed))
     still = np.ones(24, dtype=bool)  # linking by distance alone is the stronger attack on hourly counts
     xy = people.traces.positions
     return recovered_share(people.places, recover(np.split(counts, DAYS), xy, still), xy)[0]
-
-
-def _histograms(places: Ints, rois: int) -> Floats:
-    return np.stack([np.bincount(hour, minlength=rois) for hour in places.T]).astype(np.float64)

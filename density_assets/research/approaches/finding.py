@@ -1,11 +1,15 @@
-"""Which record is whose: the share of people whose own published record four points of theirs find.
+"""What a few known points of a person give away: whose record is whose, or where else somebody was.
 
-Only techniques that publish records of real people can be asked; those of synthetic people are nobody's.
+Techniques that publish records of real people are asked for the share of people whose own record four points of theirs
+find; records of synthetic people are nobody's. Counts above a threshold are asked for the share of people of whom
+differences tell whether they were at the busiest place.
 """
 
 from collections.abc import Callable
 from typing import Any
 
+from density_assets.research.queries.differencing import attack_everybody
+from density_assets.research.streams.k_threshold import K_THRESHOLD, KThresholdParameters
 from density_assets.research.traces.matrix import Traces
 from density_assets.research.trajectories.confidentiality import P_CONFIDENTIALITY, ConfidentialityChoices
 from density_assets.research.trajectories.cylinder_attack import linked_back
@@ -53,10 +57,16 @@ def _on_the_map(traces: Traces, chosen: ConfidentialityChoices, seed: int) -> fl
     return singled_out(traces, published, KNOWN_POINTS, seed).share
 
 
+def _by_differences(traces: Traces, chosen: KThresholdParameters, seed: int) -> float:
+    busiest = int(traces.aggregate().sum(axis=1).argmax())
+    return attack_everybody(traces, busiest, chosen.k).learnt / len(traces.users)
+
+
 FINDERS: dict[str, Finder] = {
     K_ANONYMITY.name: _in_groups,
     KM_ANONYMITY.name: _in_cuts,
     PROBABILISTIC_KM.name: _in_likely_cuts,
     NEVER_WALK_ALONE.name: _in_cylinders,
     P_CONFIDENTIALITY.name: _on_the_map,
+    K_THRESHOLD.name: _by_differences,
 }

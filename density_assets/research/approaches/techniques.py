@@ -4,6 +4,9 @@ from density_assets.errors import BadInput, nearest
 from density_assets.research.approaches.own_schemes import OWN
 from density_assets.research.approaches.plain import EMPTY, EXACT, FLAT
 from density_assets.research.approaches.technique import AnyTechnique
+from density_assets.research.queries.audited import AUDITED_ANSWERS
+from density_assets.research.queries.mwem import MWEM
+from density_assets.research.queries.noisy_answers import NOISY_ANSWERS
 from density_assets.research.streams.fast import FAST
 from density_assets.research.streams.k_threshold import K_THRESHOLD
 from density_assets.research.streams.rescue import RESCUE_DP
@@ -19,6 +22,7 @@ from density_assets.research.trajectories.probabilistic_km import PROBABILISTIC_
 
 _ALL: tuple[AnyTechnique, ...] = (
     *(EXACT, EMPTY, FLAT),
+    *(AUDITED_ANSWERS, NOISY_ANSWERS, MWEM),
     *(NEVER_WALK_ALONE, K_ANONYMITY, KM_ANONYMITY, PROBABILISTIC_KM, P_CONFIDENTIALITY),
     *(DP_WHERE, N_GRAMS, MARKOV),
     *(K_THRESHOLD, FAST, BUDGET_DISTRIBUTION, BUDGET_ABSORPTION, RESCUE_DP, UNIFORM, SAMPLE),

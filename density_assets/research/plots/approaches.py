@@ -1,5 +1,7 @@
 """Error against what an attacker gains, a mark per technique; and tracks before and after they were made alike."""
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 import polars as pl
 from matplotlib.collections import LineCollection
@@ -36,6 +38,27 @@ def errors_against_gains(table: pl.DataFrame) -> Figure:
     axes.grid(alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=8)
+    return figure
+
+
+def bits_by_noise(
+    ratios: Sequence[float], curves: Mapping[str, NDArray[np.float64]], ours: Mapping[str, float]
+) -> Figure:
+    """Share of bits that attacks reconstruct over noise/√n; vertical lines where private noise lies."""
+    figure = Figure(figsize=(6.4, 3.6), layout="constrained")
+    axes = figure.add_subplot()
+    for (name, shares), (colour, mark) in zip(curves.items(), APPROACHES.values(), strict=False):
+        axes.plot(ratios, shares, color=colour, marker=mark, markersize=4, label=name)
+    for name, ratio in ours.items():
+        axes.axvline(ratio, color=INK, linewidth=0.8, linestyle=":")
+        axes.annotate(name, (ratio, 0.98), (3, 0), textcoords="offset points", fontsize=7, color=INK)
+    axes.axhline(0.5, color=INK, linewidth=0.6, alpha=0.5)
+    axes.set_xscale("log")
+    plain_numbers(axes.xaxis)
+    axes.set_xlabel("noise / √n; dotted: noise that keeps a promise", fontsize=9, color=INK)
+    axes.set_ylabel("share of visits reconstructed", fontsize=9, color=INK)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, fontsize=8, loc="lower left")
     return figure
 
 

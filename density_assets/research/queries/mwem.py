@@ -124,7 +124,7 @@ def _checked(start: Floats | None, traces: Traces) -> Floats:
 
 
 MWEM = Technique(
-    name="MWEM",
+    name="mwem",
     approach="queries",
     protects="a user's week",
     promise="(epsilon, delta)-differential privacy of all that a user did in the week",

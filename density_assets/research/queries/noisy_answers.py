@@ -99,7 +99,7 @@ def publish(traces: Traces, parameters: NoisyAnswersParameters, seed: int) -> Pu
 
 
 NOISY_ANSWERS = Technique(
-    name="noisy answers",
+    name="noisy_answers",
     approach="queries",
     protects="a user's week",
     promise="(epsilon, delta)-differential privacy of all that a user did in the week, for all answers together",

@@ -80,8 +80,8 @@ def test_help_names_every_command_in_its_panel(density):
         "Weeks": ["release", "backfill", "rebuild", "final", "evaluate", "purge"],
         "Budget and audit": ["budget", "verify", "audit"],
         "Ledger": ["ledger", "policy", "approve", "sign"],
-        "Studies": ["study", "results"],
-        "Looking": ["check", "ui"],
+        "Studies": ["study", "technique", "results"],
+        "Looking": ["check", "ask", "ui"],
     }
 
 

@@ -19,7 +19,7 @@ from density_assets.research.trajectories.ngrams import N_GRAMS, NGramParameters
 from density_assets.research.trajectories.private_statistics import Statistic
 
 TECHNIQUES = (DP_WHERE, MARKOV, N_GRAMS)
-MODULES = {"DP-WHERE": dp_where, "Markov": markov, "n-grams": ngrams}
+MODULES = {"dp_where": dp_where, "markov": markov, "n_grams": ngrams}
 FEW, MANY = {"l_max": 4, "repeats": 2}, {"l_max": 30, "repeats": 168}
 
 
@@ -38,7 +38,7 @@ def grams(traces, parameters, seed):
 
 
 CASES = {
-    "DP-WHERE": lambda traces: dp_where.statistics(traces, DpWhereParameters(), 0),
+    "dp_where": lambda traces: dp_where.statistics(traces, DpWhereParameters(), 0),
     "Markov, few": lambda traces: markov.statistics(traces, MarkovParameters(**FEW), 0),
     "Markov, many": lambda traces: markov.statistics(traces, MarkovParameters(**MANY), 0),
     "n-grams, few": lambda traces: grams(traces, NGramParameters(n_max=3, blocks=3, **FEW), 0),
@@ -109,7 +109,7 @@ def test_people_who_are_counted_more_than_once_are_caught(monkeypatch):
     monkeypatch.setattr(dp_where, "at_work", lambda *_: None)
     monkeypatch.setattr(dp_where, "commute_scores", lambda *_: Statistic(np.zeros((1, dp_where.CANDIDATES)), 1.0))
     monkeypatch.setattr(dp_where, "profile", of_visits)
-    assert too_far(CASES["DP-WHERE"], "everywhere") == {"home", "profile"}
+    assert too_far(CASES["dp_where"], "everywhere") == {"home", "profile"}
 
 
 @pytest.mark.parametrize(("occurrences", "repeats", "bound"), [(10, 1, math.sqrt(10)), (10, 10, 10), (4, 99, 4)])
