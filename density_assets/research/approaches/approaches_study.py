@@ -103,11 +103,10 @@ def given_away(traces: Traces) -> Row:
 
 def parameters(technique: AnyTechnique, point: Row) -> Parameters:
     """A technique's own defaults, at the common promise where it has one."""
-    given = {"epsilon": point["epsilon"], "delta": DELTA, "unit": point["unit"]}
-    known = technique.parameters.model_fields
-    chosen = {name: value for name, value in given.items() if name in known and value is not None}
-    found: Parameters = technique.parameters(**chosen)
-    return found
+    promise = {} if point["epsilon"] is None else {"epsilon": point["epsilon"], "delta": DELTA}
+    unit = {} if point["unit"] is None else {"unit": point["unit"]}
+    known: Parameters = technique.parameters(**promise, **unit)
+    return known
 
 
 def gains(results: pl.DataFrame) -> pl.DataFrame:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
@@ -11,6 +12,8 @@ from numpy.typing import NDArray
 from density_assets.publication.pictures.picture import INK, plain_numbers
 
 APPROACHES = {"queries": ("#4477aa", "s"), "trajectories": ("#ee6677", "^"), "density": ("#228833", "o")}
+POINTS, LETTER, LINE = 72.0, 3.9, 8.0  # per inch; width of a letter and height of a line of names, in points
+SHIFTS = [sign * step for step in range(0, 400, 4) for sign in (1, -1)]
 PROMISED = "a user's week"
 
 
@@ -27,18 +30,33 @@ def errors_against_gains(table: pl.DataFrame) -> Figure:
             label = f"{approach}{'' if protects else ', weaker or no promise'}"
             face = colour if protects else "none"
             axes.scatter(part["gain"], part["mre"], s=46, marker=mark, facecolor=face, edgecolor=colour, label=label)
-    for place, row in enumerate(table.sort("mre").iter_rows(named=True)):
-        shift = (6, 5) if place % 2 else (6, -10)
-        axes.annotate(row["technique"], (row["gain"], row["mre"]), shift, textcoords="offset points", fontsize=7)
-    axes.set_yscale("symlog", linthresh=0.1)
+    axes.set_yscale("symlog", linthresh=0.1, linscale=0.4)
     plain_numbers(axes.yaxis)
     axes.set_xlim(-0.05, 1.18)
+    _label(axes, table)
     axes.set_xlabel("what an attacker gains: 0 nothing, 1 certainty", fontsize=9, color=INK)
     axes.set_ylabel("mean relative error of cells and hours", fontsize=9, color=INK)
     axes.grid(alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=8)
     return figure
+
+
+def _label(axes: Axes, table: pl.DataFrame) -> None:
+    """Names beside their marks, moved up or down until none lies on another."""
+    taken: list[tuple[float, float, float]] = []  # left, right and height of names, in points
+    for row in table.sort("gain", "mre").iter_rows(named=True):
+        x, y = axes.transData.transform((row["gain"], row["mre"])) * POINTS / axes.figure.dpi
+        width = LETTER * len(row["technique"])
+        shift = next(s for s in SHIFTS if not any(_meet((x + 6, x + 6 + width, y + s), other) for other in taken))
+        taken.append((x + 6, x + 6 + width, y + shift))
+        line = {"arrowstyle": "-", "linewidth": 0.4, "color": INK} if abs(shift) > LINE else None
+        where = (row["gain"], row["mre"])
+        axes.annotate(row["technique"], where, (6, shift), textcoords="offset points", fontsize=7, arrowprops=line)
+
+
+def _meet(one: tuple[float, float, float], other: tuple[float, float, float]) -> bool:
+    return one[0] < other[1] and other[0] < one[1] and abs(one[2] - other[2]) < LINE
 
 
 def bits_by_noise(
@@ -54,7 +72,9 @@ def bits_by_noise(
         axes.annotate(name, (ratio, 0.98), (3, 0), textcoords="offset points", fontsize=7, color=INK)
     axes.axhline(0.5, color=INK, linewidth=0.6, alpha=0.5)
     axes.set_xscale("log")
-    plain_numbers(axes.xaxis)
+    axes.set_xticks([0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10])
+    axes.set_xticks([], minor=True)
+    axes.xaxis.set_major_formatter("{x:g}")
     axes.set_xlabel("noise / √n; dotted: noise that keeps a promise", fontsize=9, color=INK)
     axes.set_ylabel("share of visits reconstructed", fontsize=9, color=INK)
     axes.spines[["top", "right"]].set_visible(False)
@@ -66,8 +86,9 @@ def tracks_before_and_after(before: NDArray[np.float64], after: NDArray[np.float
     """Two maps side by side: tracks (people, hours, x and y in metres) as they were, and as they would be published."""
     figure = Figure(figsize=(9.0, 4.4), layout="constrained")
     panels = figure.subplots(1, 2, sharex=True, sharey=True)
+    corner = np.nanmin(before, axis=(0, 1))
     for axes, tracks, title in zip(panels, (before, after), ("as they were", "as published"), strict=True):
-        lines = [track[~np.isnan(track).any(axis=1)] / 1_000 for track in tracks]
+        lines = [(track[~np.isnan(track).any(axis=1)] - corner) / 1_000 for track in tracks]
         axes.add_collection(LineCollection(lines, linewidths=0.4, alpha=0.35, colors=INK))
         axes.autoscale()
         axes.set_aspect("equal")
