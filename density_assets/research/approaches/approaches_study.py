@@ -12,33 +12,26 @@ from typing import Any
 import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from density_assets.research.approaches.attacks import membership, recovery
 from density_assets.research.approaches.finding import FINDERS
+from density_assets.research.approaches.given_away import BITS, POINTS, asked, given_away, random_bits
 from density_assets.research.approaches.technique import AnyTechnique, Floats, Parameters
 from density_assets.research.approaches.techniques import TECHNIQUES
 from density_assets.research.approaches.town import PEOPLE, PLACES, town
-from density_assets.research.approaches.workload import answer_error, asked_rectangles, score
+from density_assets.research.approaches.workload import score
 from density_assets.research.markdown_tables import markdown
 from density_assets.research.plots.approaches import bits_by_noise, errors_against_gains, tracks_before_and_after
-from density_assets.research.queries.audited import AUDITED_ANSWERS
 from density_assets.research.queries.hadamard import hadamard_attack, private_ratio, program_attack, recovery_curve
-from density_assets.research.queries.noisy_answers import NoisyAnswersParameters, answer
 from density_assets.research.study import Row, Source, Study
 from density_assets.research.traces.matrix import Traces
-from density_assets.research.trajectories.composition import intersected
-from density_assets.research.trajectories.generalisation import GeneralisationChoices, generalised
 from density_assets.research.trajectories.never_walk_alone import figure_tracks
-from density_assets.research.trajectories.uniqueness import unique_by_points, unique_by_top_places
 
 EPSILONS, SHOWN = (0.3, 1.0, 3.0), 1.0
 DELTA = 1e-6
-BITS = 512  # visits that are reconstructed
 RATIOS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0, 2.0, 5.0, 10.0)  # noise/√n
 BY = ("technique", "epsilon", "unit", "seed")
 WEAKER = "w hours of a user"
-TURNED = 0.6  # radians between the maps of two releases
 
 
 @dataclass(frozen=True)
@@ -68,37 +61,8 @@ def once(inputs: Town, point: Row, seed: int) -> list[Row]:
     if find := FINDERS.get(technique.name):
         row["found"] = find(inputs.traces, chosen, seed)
     if technique.approach == "queries":
-        row |= asked(inputs, technique, chosen, seed)
+        row |= asked(inputs.traces, technique, chosen, seed)
     return [{name: _plain(value) for name, value in row.items()}]
-
-
-def asked(inputs: Town, technique: AnyTechnique, chosen: Parameters, seed: int) -> Row:
-    """What else holds of those who answer: bits that are reconstructed, and the error of what is asked directly."""
-    if technique.name == AUDITED_ANSWERS.name:
-        return {"bits": hadamard_attack(random_bits(seed), 0.0, seed)}
-    if not isinstance(chosen, NoisyAnswersParameters):
-        return {}
-    noise = private_ratio(chosen.epsilon, chosen.delta) * np.sqrt(BITS)
-    workload = asked_rectangles(inputs.traces.positions)
-    answers = answer(inputs.traces, workload, chosen, seed).estimates
-    return {
-        "bits": hadamard_attack(random_bits(seed), noise, seed),
-        "directly": answer_error(workload, inputs.truth, answers),
-    }
-
-
-def random_bits(seed: int) -> NDArray[np.int64]:
-    """Visits that are to be reconstructed: there or not, as likely."""
-    return np.random.default_rng([seed, BITS]).integers(2, size=BITS)
-
-
-def given_away(traces: Traces) -> Row:
-    """What points single out, and what two k-anonymous releases tell together."""
-    unique = {f"points_{p}": unique_by_points(traces, p, 0).share for p in range(1, 7)}
-    chosen = GeneralisationChoices(parts_of_day=1)
-    both = intersected(generalised(traces, chosen), generalised(traces, chosen, turned=TURNED))
-    told = {"alone": both.alone, "revealed": both.revealed, "revealed_by_one": both.revealed_by_one, "k": chosen.k}
-    return {**unique, "top_2": unique_by_top_places(traces).share, **told}
 
 
 def parameters(technique: AnyTechnique, point: Row) -> Parameters:
@@ -168,7 +132,7 @@ def _of_answers(results: pl.DataFrame) -> str:
 def about(inputs: Town) -> str:
     """The people, and what is given away of them before any technique is chosen."""
     told = inputs.given_away
-    points = ", ".join(f"{p}: {100 * told[f'points_{p}']:.0f} %" for p in range(1, 7))
+    points = ", ".join(f"{p}: {100 * told[f'points_{p}']:.0f} %" for p in POINTS)
     return (
         f"{PEOPLE:,} invented people, {PLACES} places, {inputs.traces.matrix.nnz:,} visits in a week; delta {DELTA:g} "
         f"where a technique has one. Singled out by random points of their own, {points}; by their two most visited "

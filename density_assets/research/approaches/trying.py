@@ -50,8 +50,8 @@ def population(source: Source, people: int, places: int, seed: int) -> Traces:
 def chosen(technique: AnyTechnique, given: Sequence[str]) -> Parameters:
     """Parameters as a person types them, `name=value` each; what is not named has its default."""
     pairs = [text.partition("=") for text in given]
-    for text, (_, equals, value) in zip(given, pairs, strict=True):
-        if not (equals and value):
+    for text, (name, equals, value) in zip(given, pairs, strict=True):
+        if not (name and equals and value):
             raise BadInput(f"parameters must be given as name=value, got {text!r}")
     try:
         parameters: Parameters = technique.parameters.model_validate({name: _value(text) for name, _, text in pairs})

@@ -73,7 +73,8 @@ def _totals(traces: Traces, tower_l: int) -> Matrix:
 
 def _weights(squares: NDArray[np.int64], norm: int) -> NDArray[np.int64]:
     """The integer weight of each user whose vector has so large a sum of squares."""
-    return np.asarray(np.minimum(WEIGHT_UNIT, np.sqrt(norm * WEIGHT_UNIT**2 // np.maximum(squares, 1))), np.int64)
+    least = np.maximum(squares, 1).astype(np.int64)
+    return np.asarray(np.minimum(WEIGHT_UNIT, np.sqrt(norm * WEIGHT_UNIT**2 // least)), np.int64)
 
 
 def _drawn(traces: Traces, most: int, rng: np.random.Generator, *, per_hour: bool = False) -> Traces:
