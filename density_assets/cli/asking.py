@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from density_assets.cli.options import SettingsFile
+from density_assets.errors import BadInput
 
 
 def ask(
@@ -21,6 +22,8 @@ def ask(
     from density_assets.calendar import parse_week
     from density_assets.publication.questions import answer, asked, newest_counts, read_released
 
+    if release is not None and week is not None:
+        raise BadInput("a question must be about one week: give either --release or --week")
     if release is None:
         from density_assets.city import City
 

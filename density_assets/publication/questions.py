@@ -16,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from density_assets.calendar import HOURS
+from density_assets.damage import POLARS_DAMAGE
 from density_assets.errors import BadInput, nearest
 from density_assets.estimation.weeks.summary import Summary
 from density_assets.publication.files import ERRORS_OF_SUMS
@@ -156,5 +157,5 @@ def _between(text: str, below: int, part: str) -> Sequence[int]:
 def _read(file: Path) -> pl.DataFrame:
     try:
         return pl.read_parquet(file)
-    except (OSError, pl.exceptions.PolarsError):
+    except POLARS_DAMAGE:
         raise BadInput(f"{file} must be a Parquet file of a release, and could not be read as one") from None

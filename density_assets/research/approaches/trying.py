@@ -22,9 +22,8 @@ from density_assets.research.approaches.town import town
 from density_assets.research.approaches.workload import METRICS, score
 from density_assets.research.markdown_tables import markdown
 from density_assets.research.study import Source
-from density_assets.research.traces.files import read_traces
+from density_assets.research.traces.files import study_traces
 from density_assets.research.traces.matrix import Traces
-from density_assets.research.traces.recipe import read_recipe
 from resources.tables.files import make_folder, parquet_bytes, private_files, write_durably
 
 METRES_PER_KILOMETRE = 1_000.0
@@ -35,13 +34,7 @@ def population(source: Source, people: int, places: int, seed: int) -> Traces:
     """The first week of the traces that a person names; without them, a town of invented people."""
     if source.data is None:
         return town(people, places, seed, source.week)
-    recipe = read_recipe(source.data)
-    if recipe.kind == "visits" and not source.settings.city.synthetic:
-        raise BadInput(
-            "techniques must be tried on a synthetic city or on research traces, got visits of a city with records of "
-            "real people: they are compared with the truth, which nobody pays for"
-        )
-    reading = read_traces(source.data, recipe)
+    reading, _ = study_traces(source.data, source.settings)
     source.report(str(reading.kept))
     week = reading.traces.week(0)
     return replace(week, positions=week.positions * METRES_PER_KILOMETRE)
@@ -88,9 +81,9 @@ def report(technique: AnyTechnique, parameters: Parameters, published: Published
     paragraphs = [
         f"# {technique.name} ({technique.source})",
         STAMP,
-        f"Protects {technique.protects}: {technique.promise}.",
+        f"Protects {protected(technique, published)}: {technique.promise.removesuffix('.')}.",
         _table("parameter", parameters.model_dump()),
-        _spent(parameters, published),
+        _spent(technique, parameters, published),
         _table("published", {"visits": round(float(published.density.sum())), **published.facts}),
         f"{len(traces.users):,} people, {traces.rois} places, {traces.matrix.nnz:,} visits. Errors:",
         _table("metric", {name: round(errors[name], 3) for name in METRICS}),
@@ -98,13 +91,17 @@ def report(technique: AnyTechnique, parameters: Parameters, published: Published
     return "\n\n".join(filter(None, paragraphs)) + "\n"
 
 
-def _spent(parameters: Parameters, published: Published) -> str:
+def protected(technique: AnyTechnique, published: Published) -> str:
+    """The unit that was protected: some techniques offer a weaker one than that of their row in the study."""
+    return str(published.facts.get("protects", technique.protects))
+
+
+def _spent(technique: AnyTechnique, parameters: Parameters, published: Published) -> str:
+    """What a user's week costs; other units are not added up the same way."""
     delta = getattr(parameters, "delta", None)
-    if not published.events or delta is None:
+    if not published.events or delta is None or protected(technique, published) != "a user's week":
         return ""
-    return (
-        f"Spent: epsilon {spent(published.events, delta).epsilon:.3f} at delta {delta:g}, by events fixed beforehand."
-    )
+    return f"Spent: epsilon {spent(published.events, delta).epsilon:.3f} at delta {delta:g}."
 
 
 def _table(head: str, facts: Mapping[str, Any]) -> str:

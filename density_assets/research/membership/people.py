@@ -6,17 +6,16 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from density_assets.errors import BadInput
 from density_assets.research.membership.defenses.groups import Groups
 from density_assets.research.membership.mobility import volume
 from density_assets.research.membership.priors import Game, Seen, past_groups, subset_of_locations
 from density_assets.research.membership.victims import choose_victims
 from density_assets.research.study import Source
 from density_assets.research.traces.commuters import commuters
-from density_assets.research.traces.files import read_traces
+from density_assets.research.traces.files import study_traces
 from density_assets.research.traces.kept import Kept
 from density_assets.research.traces.matrix import Traces
-from density_assets.research.traces.recipe import Prior, Recipe, read_recipe
+from density_assets.research.traces.recipe import Prior, Recipe
 
 USERS, SEED = 300, 2008
 # The generated city is small enough for minutes: a tenth of the published 2,000 samples. Its people are sparse, like
@@ -89,21 +88,12 @@ class People:
 
 
 def load_people(source: Source) -> People:
-    """The traces DATA names, as the recipe beside them says; without DATA, a generated city.
-
-    Records of the city's own subscribers are refused: a study draws many times and nobody pays for it.
-    """
+    """The traces DATA names, as the recipe beside them says; without DATA, a generated city."""
     kept: Kept | None = None
     if source.data is None:
         traces, recipe = commuters(USERS, GENERATED.weeks, SEED), GENERATED
     else:
-        recipe = read_recipe(source.data)
-        if recipe.kind == "visits" and not source.settings.city.synthetic:
-            raise BadInput(
-                "attacks on tables of visits must run on a synthetic city, got one with records of real people: they "
-                "draw noise many times and compare with the truth, which nobody pays for"
-            )
-        reading = read_traces(source.data, recipe)
+        reading, recipe = study_traces(source.data, source.settings)
         traces, kept = reading.traces, reading.kept
     people = People(traces, recipe, choose_victims(traces, SEED), kept)
     _ = people.weeks  # before workers are forked: they inherit it

@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from density_assets.calendar import HOURS
+from density_assets.errors import BadInput
 from density_assets.records.parquet_files import column_names, open_columns
 from density_assets.research.traces.kept import Kept
 from density_assets.research.traces.matrix import Traces, binary
@@ -25,9 +26,10 @@ from density_assets.research.traces.placed_records import (
     placed_points,
     read_with,
 )
-from density_assets.research.traces.recipe import Recipe
+from density_assets.research.traces.recipe import Recipe, read_recipe
 from density_assets.research.traces.stations import read_stations
 from density_assets.research.traces.trace_tables import PARQUET, open_traces, trace_files
+from density_assets.settings import Settings
 
 VISIT = ("user_id", "hour", "tower_id")  # columns of a table of visits
 
@@ -38,6 +40,20 @@ class Reading:
 
     traces: Traces
     kept: Kept
+
+
+def study_traces(data: Path, settings: Settings) -> tuple[Reading, Recipe]:
+    """What a study may read: traces that a person names, as the recipe beside them says.
+
+    Visits of a city of real people are refused: studies draw many times and compare with the truth.
+    """
+    recipe = read_recipe(data)
+    if recipe.kind == "visits" and not settings.city.synthetic:
+        raise BadInput(
+            "studies of tables of visits must run on a synthetic city, got one with records of real people: they draw "
+            "noise many times and compare with the truth, which nobody pays for"
+        )
+    return read_traces(data, recipe), recipe
 
 
 def read_traces(data: Path, recipe: Recipe) -> Reading:
