@@ -7,8 +7,8 @@ recovery     Where was everybody? People who are seen every hour are linked from
              al. 2017). What the attack finds in what the technique publishes of other people is no gain.
 finding      Which record is whose? Four points of a person are looked up among the records (`finding.py`).
 
-Small crowds hide people worse than cities do, so these are what an attacker can hope for at most. Noise depends on the
-promise alone.
+Small crowds hide people worse than cities do, where noise depends on the promise alone. They say nothing of a technique
+that shows nothing of so few people, and none is said there.
 """
 
 from collections.abc import Callable
@@ -54,17 +54,19 @@ def crowd_of_victims() -> Traces:
 def membership(technique: AnyTechnique, chosen: Parameters, seed: int) -> dict[str, float]:
     """AUC of the attack on the map and, where records are published, on those; one victim of each kind of mobility."""
     people = crowd_of_victims()
-    of_map, of_records = [], []
+    of_map: list[float] = []
+    of_records: list[float] = []
     for victim in choose_victims(people, SEED)[:, seed].tolist():
         rng = np.random.default_rng([seed, victim])
         holds, maps, likeness = _weeks(technique, chosen, people, victim, rng)
         own = people.matrix[[victim]].toarray()[0]
         spread = maps.var(axis=0)
-        of_map.append(auc(holds, maps @ (own / (spread + spread.mean() + 1e-9))))
+        if spread.any():
+            of_map.append(auc(holds, maps @ (own / (spread + spread.mean()))))
         if likeness is not None:
             of_records.append(auc(holds, likeness))
-    found = {"of_map": float(np.mean(of_map))}
-    return found | ({"of_records": float(np.mean(of_records))} if of_records else {})
+    found = {"of_map": of_map, "of_records": of_records}
+    return {name: float(np.mean(values)) for name, values in found.items() if values}
 
 
 def _weeks(

@@ -36,7 +36,7 @@ def scheme_technique(name: str) -> Technique[OfScheme]:
 
     def publish(traces: Traces, chosen: OfScheme, seed: int) -> Published:
         settings = Settings(privacy=PrivacySettings(**chosen.model_dump()), scheme=SchemeSettings(name=name))  # type: ignore[arg-type]  # one of SCHEMES
-        parts = bounded(traces, settings, np.random.default_rng(seed))
+        parts = bounded(traces, settings, np.random.default_rng([seed, 1]))  # noise has a stream of its own
         everybody = csr_array(np.ones((1, len(traces.users)), np.int32))
         places = _places(traces.positions.tobytes())
         release = release_groups(Groups(traces, everybody), parts, places, settings, seed)

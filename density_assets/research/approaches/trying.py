@@ -16,7 +16,6 @@ from pydantic import ValidationError
 
 from density_assets.calendar import HOURS
 from density_assets.errors import BadInput, nearest
-from density_assets.privacy.accounting import spent
 from density_assets.research.approaches.technique import AnyTechnique, Parameters, Published
 from density_assets.research.approaches.town import town
 from density_assets.research.approaches.workload import METRICS, score
@@ -83,7 +82,7 @@ def report(technique: AnyTechnique, parameters: Parameters, published: Published
         STAMP,
         f"Protects {protected(technique, published)}: {technique.promise.removesuffix('.')}.",
         _table("parameter", parameters.model_dump()),
-        _spent(technique, parameters, published),
+        _cost(technique, parameters, published),
         _table("published", {"visits": round(float(published.density.sum())), **published.facts}),
         f"{len(traces.users):,} people, {traces.rois} places, {traces.matrix.nnz:,} visits. Errors:",
         _table("metric", {name: round(errors[name], 3) for name in METRICS}),
@@ -96,12 +95,15 @@ def protected(technique: AnyTechnique, published: Published) -> str:
     return str(published.facts.get("protects", technique.protects))
 
 
-def _spent(technique: AnyTechnique, parameters: Parameters, published: Published) -> str:
-    """What a user's week costs; other units are not added up the same way."""
-    delta = getattr(parameters, "delta", None)
-    if not published.events or delta is None or protected(technique, published) != "a user's week":
+def _cost(technique: AnyTechnique, parameters: Parameters, published: Published) -> str:
+    """What is promised of the unit, whatever was drawn: a path that happened to be cheap is no promise."""
+    if not published.events:
         return ""
-    return f"Spent: epsilon {spent(published.events, delta).epsilon:.3f} at delta {delta:g}."
+    epsilon, unit = getattr(parameters, "epsilon", 0.0), protected(technique, published)
+    if unit == "a user's week":
+        return f"Costs at most epsilon {epsilon:g} at delta {getattr(parameters, 'delta', 0.0):g} for {unit}."
+    hours = getattr(parameters, "window", HOURS)
+    return f"Costs at most epsilon {epsilon:g} for {unit}; for a user's week up to {HOURS / hours:.3g} times as much."
 
 
 def _table(head: str, facts: Mapping[str, Any]) -> str:

@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from density_assets.errors import BadInput
+from density_assets.research.traces.matrix import Traces
 from density_assets.research.trajectories.never_walk_alone import Anonymised
 
 Ints = NDArray[np.int64]
 ASKED = 1_000
+TINY = 1e-6  # metres
 
 
 def distinct_share(made: Anonymised, metres: float = 1.0) -> float:
@@ -46,3 +48,36 @@ def _chance(made: Anonymised, person: int, hours: Ints) -> float:
     distance = np.nan_to_num((away**2).sum(axis=-1).mean(axis=-1), nan=np.inf)
     nearest = distance <= distance.min() + 1e-6
     return float(nearest[person] / nearest.sum())
+
+
+def nearest_found(original: Traces, published: Traces, points: int, seed: int = 0, asked: int = ASKED) -> float:
+    """The share of people whose own published record is the one nearest to some true points of theirs.
+
+    An attacker sees what is published: places, hour by hour. A record that is nowhere in a known hour is taken to be as
+    far away as the map is wide. People of whom no record is published, or who have fewer points, are not found.
+    """
+    rng, at = np.random.default_rng(seed), _places_by_hour(published)
+    people = rng.choice(len(original.users), min(asked, len(original.users)), replace=False)
+    rows = {user: row for row, user in enumerate(published.users.tolist())}
+    user, place, hour = original.points()
+    start = np.searchsorted(user, np.arange(len(original.users) + 1))
+    xy = np.vstack([original.positions, original.positions.max(axis=0) + np.ptp(original.positions, axis=0)])
+    found = 0.0
+    for person in people.tolist():
+        own = np.arange(start[person], start[person + 1])
+        row = rows.get(original.users[person].item())
+        if len(own) < points or row is None:
+            continue
+        known = rng.choice(own, points, replace=False)
+        away = np.linalg.norm(xy[at[:, hour[known]]] - xy[place[known]], axis=2).sum(axis=1)
+        nearest = np.flatnonzero(away <= away.min() + TINY)
+        found += float(row in nearest) / len(nearest)
+    return found / len(people)
+
+
+def _places_by_hour(traces: Traces) -> Ints:
+    """One place of each record in each hour, -1 where it has none."""
+    row, place, hour = traces.points()
+    at = np.full((len(traces.users), traces.hours), -1, dtype=np.int64)
+    at[row, hour] = place
+    return at

@@ -83,18 +83,20 @@ def anchors(traces: Traces, seed: int) -> tuple[Ints, Ints]:
     of_day, weekday = hour % DAY, hour // DAY % 7 < WEEKDAYS
     night = (of_day >= 20) | (of_day < 7)
     by_day = weekday & (of_day >= 9) & (of_day < 17)
-    home, anywhere = most_seen(traces, night, seed), most_seen(traces, np.ones(len(hour), dtype=np.bool_), seed)
-    return np.where(home == NOWHERE, anywhere, home), most_seen(traces, by_day, seed)
+    lots = np.random.default_rng([seed, 4])  # one after another: a lot that is used twice would tie people together
+    always = np.ones(len(hour), dtype=np.bool_)
+    home, anywhere, work = (most_seen(traces, counted, lots) for counted in (night, always, by_day))
+    return np.where(home == NOWHERE, anywhere, home), work
 
 
-def most_seen(traces: Traces, counted: np.typing.NDArray[np.bool_], seed: int) -> Ints:
+def most_seen(traces: Traces, counted: np.typing.NDArray[np.bool_], random: np.random.Generator) -> Ints:
     """The place where each person has most of the counted visits; NOWHERE without any.
 
     One of several is drawn: most people are seen a few times only, and the first of the list would get them all.
     """
     user, place, _ = traces.points()
     pairs, counts = np.unique(user[counted] * traces.rois + place[counted], return_counts=True)
-    lots = np.random.default_rng([seed, 4]).random(len(pairs))
+    lots = random.random(len(pairs))
     order = np.lexsort((lots, -counts, pairs // traces.rois))
     owners = pairs[order] // traces.rois
     first = np.diff(owners, prepend=-1) != 0
