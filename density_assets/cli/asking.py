@@ -33,9 +33,11 @@ def ask(
     told = answer(released, meant)
     print(f"{told.visits:,} visits in {_counted(meant.cells, 'cell')} and {_counted(meant.hours, 'hour')}")
     if told.interval is None:
-        print("the release does not tell the error of sums: its scheme publishes none")
+        print("no interval: no file errors_of_sums_… of this release lies beside it (only some schemes publish one)")
     else:
         print(f"95 % interval {told.interval[0]:,} to {told.interval[1]:,} (standard error {told.error:,.1f})")
+    if left_out := [hour for hour in meant.hours if not released.happens[hour]]:
+        print(f"without hour {', '.join(map(str, left_out))}, which clocks leave out in this week")
     print(f"from {release.name}; visits, not people")
     return 0
 

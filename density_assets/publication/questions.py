@@ -29,9 +29,11 @@ DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 NAMED = {"all": range(7), "weekdays": range(5), "weekend": range(5, 7)} | {day: [n] for n, day in enumerate(DAYS)}
 PART = re.compile(r"\b(cells|hours)=(.*?)\s*(?=$|\b(?:cells|hours)=)")  # names of cells may hold spaces
 FILE = re.compile(r"density_(final_)?(\d{4}-\d\d-\d\d)(?:_r(\d+))?(?:_to_(\d{4}-\d\d-\d\d))?\.parquet")
+SPAN = re.compile(r"([0-9]{1,3})(?:-([0-9]{1,3}))?")
 HOW = (
     'Ask like this: "cells=C0001,C0002 hours=sat:18-23". cells: identifiers, or all. hours: hours of the week from 0 '
-    "to 167, mon … sun, weekdays, weekend or all, each also with hours of the day, as in weekdays:7-9"
+    "to 167, mon … sun, weekdays, weekend or all, each also with hours of the day from 0 to 23, as in weekdays:7-9 "
+    "(three of them)"
 )
 
 
@@ -45,12 +47,16 @@ class Question:
 
 @dataclass(frozen=True)
 class Released:
-    """The counts of one week, (cells, hours), their standard errors, and what tells the error of sums, if published."""
+    """The counts of one week, (cells, hours), their standard errors, and what tells the error of sums, if it is there.
+
+    happens: whether an hour of the week does, when clocks change; counts of one that does not mean nothing.
+    """
 
     cell_ids: pl.Series
     visits: Floats
     error: Floats
     sums: Summary | None
+    happens: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -96,10 +102,21 @@ def read_released(file: Path) -> Released:
     visits, error = (
         wide[name].to_numpy().astype(np.float64).reshape(-1, HOURS) for name in ("count", "standard_error")
     )
+    if not (wide["hour"].to_numpy().reshape(-1, HOURS) == np.arange(HOURS)).all() or not np.isfinite(error).all():
+        raise BadInput(f"{file.name} must have every hour of every cell once, with its error: it is damaged")
+    happens = np.ones(HOURS, dtype=bool)
+    if "timestamp" in wide.columns:
+        happens = np.asarray(wide["timestamp"].is_not_null().to_numpy().reshape(-1, HOURS).any(axis=0))
+    return Released(cell_ids, visits, error, _sums_beside(file, cell_ids), happens)
+
+
+def _sums_beside(file: Path, cell_ids: pl.Series) -> Summary | None:
+    """What tells the error of sums of a file of counts; none where no such file lies beside it."""
     stem, suffix = ERRORS_OF_SUMS
     beside = file.with_name(f"{file.name.removesuffix('.parquet').replace('density', stem, 1)}.{suffix}")
-    sums = summary_from(_read(beside), cell_ids) if beside.exists() else None
-    return Released(cell_ids, visits, error, sums)
+    if FILE.fullmatch(file.name) is None or not beside.exists():
+        return None
+    return summary_from(_read(beside), cell_ids)
 
 
 def asked(text: str, cell_ids: pl.Series) -> Question:
@@ -112,8 +129,10 @@ def asked(text: str, cell_ids: pl.Series) -> Question:
 
 
 def answer(released: Released, question: Question) -> Answer:
-    """The sum of a question with its error."""
-    cells, hours = np.array(question.cells), np.array(question.hours)
+    """The sum of a question with its error; hours that do not happen are left out."""
+    cells, hours = np.array(question.cells), np.array([hour for hour in question.hours if released.happens[hour]])
+    if not len(hours):
+        raise BadInput("a question must be about an hour that happens, got one that clocks leave out in this week")
     visits = int(released.visits[np.ix_(cells, hours)].sum())
     if released.sums is None:
         alone = len(cells) == len(hours) == 1
@@ -127,7 +146,7 @@ def _cells(text: str, cell_ids: pl.Series) -> tuple[int, ...]:
     if text == "all":
         return tuple(range(len(cell_ids)))
     place = {name: number for number, name in enumerate(cell_ids)}
-    names = text.split(",")
+    names = [name.strip() for name in text.split(",")]
     for name in names:
         if name not in place:
             raise BadInput(f"cells must be cells of the release, got {name!r}{nearest(name, place)}. {HOW}")
@@ -140,18 +159,19 @@ def _hours(text: str) -> tuple[int, ...]:
 
 def _slots(part: str) -> Iterator[int]:
     """Hours of the week that one part names: 30, 30-41, sat, sat:18-23."""
-    days, _, clock = part.partition(":")
+    days, colon, clock = part.strip().partition(":")
     if days in NAMED:
-        yield from (24 * day + hour for day in NAMED[days] for hour in _between(clock or "0-23", 24, part))
+        yield from (24 * day + hour for day in NAMED[days] for hour in _between(clock if colon else "0-23", 24, part))
     else:
-        yield from _between(part, HOURS, part)
+        yield from _between(part.strip(), HOURS, part)
 
 
 def _between(text: str, below: int, part: str) -> Sequence[int]:
-    first, _, last = text.partition("-")
-    if not (first.isdecimal() and (last or first).isdecimal() and int(first) <= int(last or first) < below):
+    found = SPAN.fullmatch(text)
+    first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
+    if not first <= last < below:
         raise BadInput(f"hours must be known hours, got {part!r}. {HOW}")
-    return range(int(first), int(last or first) + 1)
+    return range(first, last + 1)
 
 
 def _read(file: Path) -> pl.DataFrame:

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
+from density_assets.errors import BadInput
 from density_assets.research.approaches.attacks import membership, recovery
 from density_assets.research.approaches.finding import FINDERS
 from density_assets.research.approaches.given_away import BITS, POINTS, asked, given_away, random_bits
@@ -31,7 +32,18 @@ EPSILONS, SHOWN = (0.3, 1.0, 3.0), 1.0
 DELTA = 1e-6
 RATIOS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0, 2.0, 5.0, 10.0)  # noise/√n
 BY = ("technique", "epsilon", "unit", "seed")
-WEAKER = "w hours of a user"
+WEAKER = "24 hours of a user"
+LEGEND = (
+    "Errors: MRE, PC (1 is best) and EMD of cells and hours; mean relative errors of 500 random rectangles of "
+    "places and hours and of districts by day; the share of each hour's 20 busiest cells that is found. Attacks: "
+    "membership is the AUC of telling weeks with somebody from weeks without, in the map and in published records "
+    "(0.5 is guessing, 1 certainty; ± one standard error); recovery is the share of people's hours that counts "
+    "give away beyond what they say of other people (0 nothing, 1 as much as exact counts; by chance also below "
+    "0); found is the share of all people whose own record four points of theirs find, for `k_threshold` of whom "
+    "differences of counts above k tell where they were. Rows that protect 24 hours of a user promise less and "
+    "must not be compared with the others. Where nobody is protected there is no mathematical guarantee, only "
+    "what the [page](approaches.md) says."
+)
 
 
 @dataclass(frozen=True)
@@ -45,6 +57,10 @@ class Town:
 
 def load(source: Source) -> Town:
     """The same town for every technique; its seed is not one that constants were chosen on."""
+    if source.data is not None:
+        raise BadInput(
+            "this study invents its people, got --data: try techniques on it by density technique NAME --data"
+        )
     traces = town()
     return Town(traces, traces.aggregate().astype(np.float64), given_away(traces))
 
@@ -76,7 +92,8 @@ def parameters(technique: AnyTechnique, point: Row) -> Parameters:
 def gains(results: pl.DataFrame) -> pl.DataFrame:
     """Means by technique and epsilon, with what the best attack gains: 2·AUC − 1 of membership, or a share."""
     numbers = [name for name in results.columns if name not in BY]
-    means = results.group_by("technique", "epsilon", "unit", maintain_order=True).agg(pl.col(numbers).mean())
+    error = (pl.col("of_map").std() / pl.len().sqrt()).alias("of_map_error")
+    means = results.group_by("technique", "epsilon", "unit", maintain_order=True).agg(pl.col(numbers).mean(), error)
     over_chance = [2 * pl.col(name) - 1 for name in ("of_map", "of_records") if name in numbers]
     shares = [pl.col(name) for name in ("recovery", "found") if name in numbers]
     return means.with_columns(gain=pl.max_horizontal(0.0, *over_chance, *shares))
@@ -114,8 +131,10 @@ def summary(results: pl.DataFrame) -> str:
         epsilon = "–" if row["epsilon"] is None else f"{row['epsilon']:g}"
         protects = technique.protects if row["unit"] is None else WEAKER
         numbers = [_number(row.get(name), places) for name, places in digits.items()]
+        if row["of_map_error"] is not None:
+            numbers[list(digits).index("of_map")] += f" ± {row['of_map_error']:.2f}"
         rows.append([technique.name, technique.approach, protects, epsilon, *numbers])
-    return markdown(head, rows, "lll") + "\n\n" + _of_answers(results)
+    return "\n\n".join([LEGEND, markdown(head, rows, "lll"), _of_answers(results)])
 
 
 def _of_answers(results: pl.DataFrame) -> str:

@@ -56,7 +56,8 @@ def membership(technique: AnyTechnique, chosen: Parameters, seed: int) -> dict[s
     people = crowd_of_victims()
     of_map: list[float] = []
     of_records: list[float] = []
-    for victim in choose_victims(people, SEED)[:, seed].tolist():
+    victims = choose_victims(people, SEED)
+    for victim in victims[:, seed % victims.shape[1]].tolist():
         rng = np.random.default_rng([seed, victim])
         holds, maps, likeness = _weeks(technique, chosen, people, victim, rng)
         own = people.matrix[[victim]].toarray()[0]

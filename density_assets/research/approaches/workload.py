@@ -36,7 +36,7 @@ def score(truth: Floats, density: Floats, positions: Floats, emd_hours: Sequence
     return {
         "mre": mre(truth, density),
         "pc": pearson(truth, density),
-        "emd": mean_emd(truth, np.maximum(density, 0.0), positions, emd_hours),
+        "emd": mean_emd(truth, np.maximum(density, 0.0), positions, emd_hours) if (density > 0).any() else np.nan,
         "rectangles": sum_error(asked_rectangles(positions), truth, density),
         "districts": sum_error(district_days(positions), truth, density),
         "busiest": found_busiest(truth, density),
@@ -55,8 +55,13 @@ def answer_error(workload: Matrix, truth: Floats, answers: Floats) -> float:
 
 
 def found_busiest(truth: Floats, density: Floats, number: int = BUSIEST) -> float:
-    """Share of the busiest places of each hour that are busiest in the density too; ties are broken against it."""
+    """Share of the busiest places of each hour that are busiest in the density too; ties are broken against it.
+
+    Undefined where there are no more places than that.
+    """
+    if len(truth) <= number:
+        return float("nan")
     order = np.argsort(-truth, axis=0, kind="stable")[:number]
     claimed = np.lexsort((truth, -density), axis=0)[:number]
     hits = [len(np.intersect1d(order[:, hour], claimed[:, hour])) for hour in range(truth.shape[1])]
-    return float(np.mean(hits) / min(number, len(truth)))
+    return float(np.mean(hits) / number)

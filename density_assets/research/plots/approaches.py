@@ -9,11 +9,12 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from density_assets.publication.pictures.picture import INK, plain_numbers
+from density_assets.publication.pictures.picture import INK
 
 APPROACHES = {"queries": ("#4477aa", "s"), "trajectories": ("#ee6677", "^"), "density": ("#228833", "o")}
 POINTS, LETTER, LINE = 72.0, 3.9, 8.0  # per inch; width of a letter and height of a line of names, in points
 SHIFTS = [sign * step for step in range(0, 400, 4) for sign in (1, -1)]
+BY_CHANCE = 0.12  # two standard errors of what is measured where nothing can be gained
 PROMISED = "a user's week"
 
 
@@ -31,10 +32,17 @@ def errors_against_gains(table: pl.DataFrame) -> Figure:
             face = colour if protects else "none"
             axes.scatter(part["gain"], part["mre"], s=46, marker=mark, facecolor=face, edgecolor=colour, label=label)
     axes.set_yscale("symlog", linthresh=0.1, linscale=0.4)
-    plain_numbers(axes.yaxis)
+    axes.set_yticks([0, 0.05, 0.1, 0.2, 0.5, 1, 2, 5])
+    axes.set_yticks([], minor=True)
+    axes.yaxis.set_major_formatter("{x:g}")
     axes.set_xlim(-0.05, 1.18)
     _label(axes, table)
-    axes.set_xlabel("what an attacker gains: 0 nothing, 1 certainty", fontsize=9, color=INK)
+    axes.set_title(
+        "Error against what the best of four attacks gains, at epsilon 1", fontsize=10, color=INK, loc="left"
+    )
+    axes.axvspan(-0.05, BY_CHANCE, color="#999999", alpha=0.12, linewidth=0)
+    axes.annotate("by chance", (BY_CHANCE, 0.01), (-2, 0), textcoords="offset points", fontsize=7, ha="right")
+    axes.set_xlabel("gain: 0 nothing, 1 certainty", fontsize=9, color=INK)
     axes.set_ylabel("mean relative error of cells and hours", fontsize=9, color=INK)
     axes.grid(alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
@@ -75,7 +83,8 @@ def bits_by_noise(
     axes.set_xticks([0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10])
     axes.set_xticks([], minor=True)
     axes.xaxis.set_major_formatter("{x:g}")
-    axes.set_xlabel("noise / √n; dotted: noise that keeps a promise", fontsize=9, color=INK)
+    axes.set_xlim(0.015, 40)
+    axes.set_xlabel("noise / √n of counts over n visits; dotted: noise that keeps a promise", fontsize=9, color=INK)
     axes.set_ylabel("share of visits reconstructed", fontsize=9, color=INK)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, fontsize=8, loc="lower left")
@@ -94,5 +103,6 @@ def tracks_before_and_after(before: NDArray[np.float64], after: NDArray[np.float
         axes.set_aspect("equal")
         axes.set_title(f"{len(lines):,} tracks {title}", fontsize=10, color=INK, loc="left")
         axes.set_xlabel("km", fontsize=9, color=INK)
+        axes.set_ylabel("km", fontsize=9, color=INK)
         axes.spines[["top", "right"]].set_visible(False)
     return figure

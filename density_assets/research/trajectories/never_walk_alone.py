@@ -123,7 +123,7 @@ def publish(traces: Traces, chosen: NeverWalkAloneChoices, seed: int) -> Publish
         "people_left_out": len(traces.users) - len(made.rows),
         "too_short": made.too_short,
         "trash": len(made.trash),
-        "groups": int(made.group.max()) + 1,
+        "groups": int(made.group.max(initial=-1)) + 1,
         "radius": made.radius,
         "metres_moved": float(np.nanmean(made.distances)),
     }

@@ -88,11 +88,33 @@ def test_an_interval_holds_whole_visits_and_is_never_negative(with_sums: Path) -
         ("hours=sat:24", "known hours, got 'sat:24'"),
         ("hours=-1", "known hours"),
         ("hours=someday", "known hours"),
+        ("hours=5-", "known hours, got '5-'"),
+        ("hours=sat:", "known hours, got 'sat:'"),
+        ("hours=sat:18-", "known hours, got 'sat:18-'"),
     ],
 )
 def test_unknown_cells_and_hours_are_named(question: str, said: str) -> None:
     with pytest.raises(BadInput, match=said):
         asked(question, CELLS)
+
+
+def test_an_hour_that_clocks_leave_out_is_not_counted(counts: Path, tmp_path: Path) -> None:
+    stamps = pl.when(pl.col("hour") == 146).then(None).otherwise(pl.lit("a time")).alias("timestamp")
+    spring = tmp_path / "density_2007-03-19.parquet"
+    pl.read_parquet(counts).with_columns(stamps).write_parquet(spring)
+    assert told(spring, "cells=A hours=145-147")[0] == COUNTS[0, [145, 147]].sum()
+    with pytest.raises(BadInput, match="that clocks leave out"):
+        told(spring, "cells=A hours=sun:2")
+
+
+def test_a_copy_under_another_name_has_no_interval_of_sums(with_sums: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "counts.parquet"
+    copy.write_bytes(with_sums.read_bytes())
+    assert told(copy, "cells=A hours=3,4")[1] is None
+
+
+def test_spaces_after_commas_are_forgiven(counts: Path) -> None:
+    assert told(counts, "cells=A, B 2 hours=1, 2")[0] == COUNTS[np.ix_([0, 1], [1, 2])].sum()
 
 
 def test_the_newest_estimate_of_a_week_is_asked(tmp_path: Path) -> None:
@@ -117,6 +139,10 @@ def test_a_file_that_is_no_release_is_refused(counts: Path, tmp_path: Path) -> N
     pl.read_parquet(counts).head(100).write_parquet(tmp_path / "cut.parquet")
     with pytest.raises(BadInput, match="168 hours of every cell"):
         read_released(tmp_path / "cut.parquet")
+    doubled = pl.when(pl.col("hour") == 3).then(4).otherwise(pl.col("hour")).alias("hour")
+    pl.read_parquet(counts).with_columns(doubled).write_parquet(tmp_path / "doubled.parquet")
+    with pytest.raises(BadInput, match="every hour of every cell once"):
+        read_released(tmp_path / "doubled.parquet")
     pl.read_parquet(counts).drop("count").write_parquet(tmp_path / "other.parquet")
     with pytest.raises(BadInput, match="without count"):
         read_released(tmp_path / "other.parquet")

@@ -16,7 +16,7 @@ def test_exact_counts_give_everybody_away():
 
 
 def test_an_empty_map_gives_nothing_away():
-    assert membership(EMPTY, Parameters(), 0) == {"of_map": 0.5}
+    assert membership(EMPTY, Parameters(), 0) == {}  # nothing is shown, so nothing can be told of it
     assert abs(recovery(EMPTY, Parameters(), 0)) < 0.2
 
 
@@ -24,7 +24,7 @@ def test_noise_hides_people_and_less_of_it_hides_them_less():
     technique = scheme_technique("efpag")
     hidden, shown = (technique.parameters(epsilon=epsilon) for epsilon in (0.3, 100.0))
     assert membership(technique, hidden, 0)["of_map"] < 0.7
-    assert recovery(technique, hidden, 0) < 0.4 < recovery(technique, shown, 0)
+    assert recovery(technique, hidden, 0) < 0.2 < recovery(technique, shown, 0)
 
 
 def test_records_as_they_are_give_everybody_away():
