@@ -83,9 +83,10 @@ def anchors(traces: Traces, seed: int) -> tuple[Ints, Ints]:
     of_day, weekday = hour % DAY, hour // DAY % 7 < WEEKDAYS
     night = (of_day >= 20) | (of_day < 7)
     by_day = weekday & (of_day >= 9) & (of_day < 17)
-    lots = np.random.default_rng([seed, 4])  # one after another: a lot that is used twice would tie people together
     always = np.ones(len(hour), dtype=np.bool_)
-    home, anywhere, work = (most_seen(traces, counted, lots) for counted in (night, always, by_day))
+    # Lots of their own: one that is used twice would tie the work places of some people to the homes of others.
+    lots = (np.random.default_rng([seed, 4, purpose]) for purpose in range(3))
+    home, anywhere, work = (most_seen(traces, *one) for one in zip((night, always, by_day), lots, strict=True))
     return np.where(home == NOWHERE, anywhere, home), work
 
 
