@@ -67,7 +67,7 @@ def test_small_cities_are_compared_with_flat_and_empty_maps(source, monkeypatch)
         for epsilon in sizes_study.EPSILONS
     )
     outcome = conduct(replace(STUDIES["sizes"], grid=grid), source, 1, lambda _: None)
-    assert set(outcome.results["method"]) == {LEARNING_NAME, "lowrank", "efpag", FLAT, EMPTY}
+    assert set(outcome.results["method"]) == {LEARNING_NAME, "efpag", FLAT, EMPTY}
     assert outcome.results.filter(method=EMPTY)["mre"].is_between(0.7, 1.0).all()
     assert outcome.pictures["sizes"].startswith(PNG)
 
