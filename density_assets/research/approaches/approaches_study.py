@@ -103,7 +103,7 @@ def figures(inputs: Town, results: pl.DataFrame) -> dict[str, Figure]:
     """Error against gain at the middle promise."""
     at_shown = pl.col("epsilon").is_null() | (pl.col("epsilon") == SHOWN)
     shown = gains(results).filter(at_shown & pl.col("unit").is_null())  # weaker promises are never mixed with ours
-    known = [{"technique": t.name, "approach": t.approach, "protects": t.protects} for t in _techniques()]
+    known = [{"technique": t.name, "approach": t.approach, "protects": t.protects} for t in TECHNIQUES.values()]
     made = figure_tracks(inputs.traces)
     curves = {
         f"{name}, {bits} visits": recovery_curve(attack, random_bits(0)[:bits], RATIOS, 0)
@@ -161,10 +161,6 @@ def about(inputs: Town) -> str:
     )
 
 
-def _techniques() -> tuple[AnyTechnique, ...]:
-    return tuple(TECHNIQUES.values())
-
-
 def _number(value: float | None, digits: int) -> str:
     return "–" if value is None else f"{value:.{digits}f}"
 
@@ -185,7 +181,7 @@ def _points(technique: AnyTechnique) -> list[Row]:
 APPROACHES_STUDY = Study(
     name="approaches",
     title="Three ways to publish a week, side by side",
-    grid=tuple(point for technique in _techniques() for point in _points(technique)),
+    grid=tuple(point for technique in TECHNIQUES.values() for point in _points(technique)),
     load=load,
     once=once,
     figures=figures,

@@ -16,16 +16,10 @@ from density_assets.research.traces.matrix import Traces
 from density_assets.research.trajectories.confidentiality import P_CONFIDENTIALITY, ConfidentialityChoices
 from density_assets.research.trajectories.cylinder_attack import nearest_found
 from density_assets.research.trajectories.generalisation import K_ANONYMITY, GeneralisationChoices, generalised
-from density_assets.research.trajectories.km_anonymity import KM_ANONYMITY, KmChoices, km_generalised
-from density_assets.research.trajectories.never_walk_alone import (
-    NEVER_WALK_ALONE,
-    NeverWalkAloneChoices,
-)
-from density_assets.research.trajectories.probabilistic_km import (
-    PROBABILISTIC_KM,
-    ProbabilisticChoices,
-    probabilistic_generalised,
-)
+from density_assets.research.trajectories.km_anonymity import KM_ANONYMITY, km_generalised
+from density_assets.research.trajectories.never_walk_alone import NEVER_WALK_ALONE, NeverWalkAloneChoices
+from density_assets.research.trajectories.probabilistic_km import PROBABILISTIC_KM, probabilistic_generalised
+from density_assets.research.trajectories.records import Generalised
 from density_assets.research.trajectories.uniqueness import Uniqueness, singled_out, singled_out_of_records
 
 KNOWN_POINTS = 4  # single out 95 % of 1.5 million people where nothing is done (de Montjoye et al. 2013)
@@ -38,19 +32,14 @@ def _of_all(found: Uniqueness) -> float:
     return found.share * found.asked / (found.asked + found.left_out)
 
 
-def _in_groups(traces: Traces, chosen: GeneralisationChoices, seed: int) -> float:
-    records = generalised(traces, chosen)
-    return _of_all(singled_out_of_records(traces, records, chosen.parts_of_day, KNOWN_POINTS, seed))
+def _among(generalise: Callable[[Traces, Any, int], Generalised]) -> Finder:
+    """Among generalised records, which cover items of their own hierarchy."""
 
+    def find(traces: Traces, chosen: GeneralisationChoices, seed: int) -> float:
+        records = generalise(traces, chosen, seed)
+        return _of_all(singled_out_of_records(traces, records, chosen.parts_of_day, KNOWN_POINTS, seed))
 
-def _in_cuts(traces: Traces, chosen: KmChoices, seed: int) -> float:
-    records = km_generalised(traces, chosen)
-    return _of_all(singled_out_of_records(traces, records, chosen.parts_of_day, KNOWN_POINTS, seed))
-
-
-def _in_likely_cuts(traces: Traces, chosen: ProbabilisticChoices, seed: int) -> float:
-    records = probabilistic_generalised(traces, chosen, seed)
-    return _of_all(singled_out_of_records(traces, records, chosen.parts_of_day, KNOWN_POINTS, seed))
+    return find
 
 
 def _in_cylinders(traces: Traces, chosen: NeverWalkAloneChoices, seed: int) -> float:
@@ -73,9 +62,9 @@ def _by_differences(traces: Traces, chosen: KThresholdParameters, seed: int) -> 
 
 
 FINDERS: dict[str, Finder] = {
-    K_ANONYMITY.name: _in_groups,
-    KM_ANONYMITY.name: _in_cuts,
-    PROBABILISTIC_KM.name: _in_likely_cuts,
+    K_ANONYMITY.name: _among(lambda traces, chosen, seed: generalised(traces, chosen)),
+    KM_ANONYMITY.name: _among(lambda traces, chosen, seed: km_generalised(traces, chosen)),
+    PROBABILISTIC_KM.name: _among(probabilistic_generalised),
     NEVER_WALK_ALONE.name: _in_cylinders,
     P_CONFIDENTIALITY.name: _on_the_map,
     K_THRESHOLD.name: _by_differences,

@@ -10,14 +10,18 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from density_assets.geography.places import Places
-from density_assets.privacy.events import Event
 from density_assets.research.approaches.technique import Parameters, Published, Technique
 from density_assets.research.membership.defenses.groups import Groups
-from density_assets.research.membership.defenses.releases import METRES, bounded, release_groups, roi_places
+from density_assets.research.membership.defenses.releases import (
+    METRES,
+    bounded,
+    cached_plan,
+    release_groups,
+    roi_places,
+)
 from density_assets.research.traces.matrix import Traces
-from density_assets.schemes import SCHEMES
 from density_assets.setting_types import Cap, Delta, Epsilon
-from density_assets.settings import PrivacySettings, SchemeSettings, Settings
+from density_assets.settings import Settings
 
 PROMISE = "whoever is counted or not, and wherever in the week: the odds of any release change by e^epsilon at most"
 SOURCES = {"lowrank": "ours", "efpag": "Acs & Castelluccia 2014", "lpa": "Dwork et al. 2006"}
@@ -35,20 +39,16 @@ def scheme_technique(name: str) -> Technique[OfScheme]:
     """One scheme, with the settings that releases have by default."""
 
     def publish(traces: Traces, chosen: OfScheme, seed: int) -> Published:
-        settings = Settings(privacy=PrivacySettings(**chosen.model_dump()), scheme=SchemeSettings(name=name))  # type: ignore[arg-type]  # one of SCHEMES
+        settings = Settings.model_validate({"privacy": chosen.model_dump(), "scheme": {"name": name}})
         parts = bounded(traces, settings, np.random.default_rng([seed, 1]))  # noise has a stream of its own
         everybody = csr_array(np.ones((1, len(traces.users)), np.int32))
         places = _places(traces.positions.tobytes())
         release = release_groups(Groups(traces, everybody), parts, places, settings, seed)
-        return Published(release.estimates[0].astype(np.float64), events=_events(name, settings.privacy))
+        plan = cached_plan(settings.privacy, settings.scheme)
+        events = tuple(event for door in plan.values() for event in door)
+        return Published(release.estimates[0].astype(np.float64), events=events)
 
     return Technique(name, "density", "a user's week", PROMISE, SOURCES[name], OfScheme, publish)
-
-
-@lru_cache
-def _events(name: str, privacy: PrivacySettings) -> tuple[Event, ...]:
-    plan = SCHEMES[name].plan(Settings(privacy=privacy, scheme=SchemeSettings(name=name)))  # type: ignore[arg-type]
-    return tuple(event for events in plan.values() for event in events)
 
 
 @lru_cache(maxsize=4)

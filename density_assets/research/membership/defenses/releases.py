@@ -112,7 +112,7 @@ def release_groups(
     estimate: whether to compute the released counts as well; all of them follow from the doors.
     """
     scheme, noise = SCHEMES[settings.scheme.name], SimulatedNoise(seed)
-    plan, members = _plan(settings.privacy, settings.scheme), groups.members
+    plan, members = cached_plan(settings.privacy, settings.scheme), groups.members
     shape = (members.shape[0], groups.traces.rois, HOURS)
     series, estimates = np.empty(shape, np.float32), np.empty(shape if estimate else (0, *shape[1:]), np.float32)
     for number, counts in enumerate(_counts(members, parts, scheme.places == "towers", shape)):
@@ -124,7 +124,7 @@ def release_groups(
 
 
 @lru_cache
-def _plan(privacy: PrivacySettings, scheme: SchemeSettings) -> steps.Plan:
+def cached_plan(privacy: PrivacySettings, scheme: SchemeSettings) -> steps.Plan:
     """Calibration takes seconds for some schemes, and one plan serves all groups."""
     return SCHEMES[scheme.name].plan(Settings(privacy=privacy, scheme=scheme))
 
