@@ -95,7 +95,7 @@ def test_their_people_have_one_budget(place):
     rows = Ledger(place.home).rows()
     assert {(row.charge.population, row.charge.city) for row in rows} == {("subscribers", name) for name in NAMES}
     for city in City.all_here():  # each has spent one week itself, and two would fit
-        with pytest.raises(BudgetRefused, match="for subscribers may cost epsilon 0.48"):
+        with pytest.raises(BudgetRefused, match=r"for subscribers may cost epsilon 0\.48 "):
             city.refuse_week(NEXT, ACT)
     alone = [row for row in rows if row.charge.city == "town"]
     twice = weekly_costs(alone, "subscribers")[MONDAY] + weekly_costs(alone, "subscribers")[MONDAY]
