@@ -9,7 +9,7 @@ A ledger is a chain of entries, each of one kind:
     key        releases are signed with another key from here on
     policy     what a data-protection officer permits
     budget     what all weeks of a year of a population may cost together
-    approval   a second person agrees to a revision
+    approval   a second person agrees to a revision, or somebody to what a city's files are understood as
     charge     one door of one release is paid for
     begun      the noise of a charge is about to be drawn: it pays for nothing else
     drawn      the noise was drawn, and this is its digest

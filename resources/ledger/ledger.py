@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from density_assets.errors import BadInput
+from density_assets.privacy.acknowledged import refuse_unacknowledged
 from density_assets.privacy.accounts import VERSION, Accounts, NotWhole, Records, read_accounts
 from density_assets.privacy.acts import Act, needed
 from density_assets.privacy.chain import GENESIS, row_hash
@@ -239,6 +240,7 @@ class Adding:
 def may_charge(accounts: Accounts, due: Sequence[Charge], order: Order) -> tuple[Act, Budget]:
     """Who asks for charges of one population and the budget that permits them; raises if anything forbids them."""
     act, recorded = needed(order.act, "a release"), accounts.budget(due[0].population)
+    refuse_unacknowledged(accounts, due, order.settings)
     refuse_charges(accounts, due, act)
     budget = budget_in_force(recorded, order.settings)
     if recorded is None:  # the first is that of the settings

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from density_assets.city import City
 from density_assets.errors import BadInput
+from density_assets.privacy.acknowledged import APPROVAL, acknowledged, acknowledgement
 from density_assets.privacy.acts import Act
 from density_assets.privacy.charges import Budget
 from density_assets.privacy.noise import OpenDpNoise
@@ -31,6 +32,13 @@ def open_ledger(city: City) -> None:
         open_for_people(city.ledger, ACT, city.new_key, Found([], NOTHING), adopt=False)
     elif accounts.place != place_digest(accounts.identity, city.ledger.book):
         say_moved(city.ledger, ACT, NOTHING)  # a test works on a copy of a home
+    acknowledge(city)
+
+
+def acknowledge(city: City) -> None:
+    """Say for a city that somebody has looked at what its files are understood as, unless it was said."""
+    if not acknowledged(city.ledger.accounts(), city.settings):
+        city.ledger.record(APPROVAL, acknowledgement(city.settings), ACT, NOTHING)
 
 
 def opened_ledger(home: Path, url: str = "") -> Ledger:
@@ -41,6 +49,7 @@ def opened_ledger(home: Path, url: str = "") -> Ledger:
     ledger = Ledger(home, book_at(url) if url else None)
     if not ledger.accounts().declared:
         open_for_people(ledger, ACT, lambda: KEY, Found([], NOTHING), adopt=False)
+        ledger.record(APPROVAL, acknowledgement(order().settings), ACT, NOTHING)
     return ledger
 
 
