@@ -253,11 +253,17 @@ def _refuse_disorder(records: Records, entries: Sequence[Entry]) -> None:
     for entry in entries:
         if entry.kind == "budget" and not _is_budget(entry.body):
             raise NotWhole(f"entry {entry.row} is a budget that is none, or that nobody gave")
+        if entry.kind == "approval" and not _says(entry.body, "what", "by", "reason"):
+            raise NotWhole(f"entry {entry.row} is an approval of nothing, or by nobody")
 
 
 def _is_budget(body: Body) -> bool:
     numbers = all(type(body[name]) in (int, float) and body[name] > 0 for name in ("epsilon", "delta"))
-    return numbers and all(isinstance(body[name], str) for name in ("population", "by", "reason"))
+    return numbers and _says(body, "population", "by", "reason")
+
+
+def _says(body: Body, *names: str) -> bool:
+    return all(isinstance(body[name], str) for name in names)
 
 
 def _draws(records: Records, entries: Sequence[Entry]) -> tuple[set[str], dict[str, str]]:

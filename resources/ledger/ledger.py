@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from density_assets.errors import BadInput
-from density_assets.privacy.acknowledged import refuse_unacknowledged
 from density_assets.privacy.accounts import VERSION, Accounts, NotWhole, Records, read_accounts
+from density_assets.privacy.acknowledged import refuse_unacknowledged
 from density_assets.privacy.acts import Act, needed
 from density_assets.privacy.chain import GENESIS, row_hash
 from density_assets.privacy.charges import Budget, Row, budget_in_force, is_simulated, refuse_over_budget
