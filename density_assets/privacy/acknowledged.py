@@ -21,7 +21,9 @@ from density_assets.settings import Settings
 APPROVAL = "approval"  # the kind of entry
 INPUT = "input"  # what is approved
 # What of [city] does not say how files are read. Whatever is not named here is taken to.
-NOT_READ_BY = frozenset({"name", "population", "first_week", "users", "seed"})
+NOT_READ_BY = frozenset(
+    {"name", "population", "first_week", "last_week", "users", "seed", "regions", "region_id", "region_name"}
+)
 
 
 def input_digest(settings: Settings) -> str:

@@ -8,6 +8,7 @@ import pytest
 from runs import MONDAY
 
 from density_assets.cli.inspection import inspect
+from density_assets.errors import BadInput
 from density_assets.quality.worth import Worth
 from density_assets.records.verdict import (
     Verdict,
@@ -33,6 +34,20 @@ def test_lines_that_are_no_text_and_times_no_calendar_has(town, tmp_path):
     said = lines(town, tmp_path)
     assert {"records 6", "2 usable", "2 outside the week", "2 line not readable"} <= set(said)
     assert "span 2007-09-10 08h to 2007-09-20 00h" in said
+
+
+def test_regions_and_factors_are_looked_at_before_anything_runs(town, tmp_path):
+    assert "people no factors in [people]: counts are visits of devices" in lines(town, tmp_path)
+    (town.folder / "regions.csv").write_text("cell_id,region_id\nSW,S\nSE,S\nNW,N\nNE,N\n")
+    town.set('cell_id = "code"', 'cell_id = "code"\nregions = "regions.csv"')
+    stated = "[people]\nmarket_share = 0.5\nmarket_share_low = 0.4\ndevices_per_person = 1\nactive_share = 0.5\n"
+    town.settings.write_text(town.settings.read_text() + stated)
+    said = lines(town, tmp_path)
+    assert "regions 2, every cell in one" in said
+    assert "people 4.00 behind a visit, on average over cells and hours (4.00 to 5.00 by the bounds)" in said
+    (town.folder / "regions.csv").write_text("cell_id,region_id\nSW,S\n")
+    with pytest.raises(BadInput, match="3 missing: SE, NW, NE"):
+        lines(town, tmp_path)
 
 
 def test_a_damaged_file_is_told_without_a_word_of_it(town, tmp_path):
@@ -81,7 +96,7 @@ def test_what_is_understood_of_a_file_is_said_without_identifiers(town, tmp_path
     assert "identifiers: 3 text; 2 different, 1 seen once" in said
     assert "time=2007-09-10 08:10:00 tower_id=A" in said
     assert "seen at 2 of 4 sites" in said
-    assert "people 2 identifiers, 1 of them seen once" in said
+    assert "users 2 identifiers, 1 of them seen once" in said
     assert not [line for line in said if "zq" in line]
 
 
