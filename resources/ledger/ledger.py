@@ -240,12 +240,12 @@ class Adding:
 def may_charge(accounts: Accounts, due: Sequence[Charge], order: Order) -> tuple[Act, Budget]:
     """Who asks for charges of one population and the budget that permits them; raises if anything forbids them."""
     act, recorded = needed(order.act, "a release"), accounts.budget(due[0].population)
-    refuse_unacknowledged(accounts, due, order.settings)
     refuse_charges(accounts, due, act)
     budget = budget_in_force(recorded, order.settings)
     if recorded is None:  # the first is that of the settings
         refuse_budget(accounts, budget, act)
     refuse_over_budget(list(accounts.rows), due, under_policy(accounts, budget))
+    refuse_unacknowledged(accounts, due, order.settings)
     return act, budget
 
 
