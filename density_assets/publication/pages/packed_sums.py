@@ -47,7 +47,7 @@ def _packed(kind: Kind, along: NDArray[np.float64]) -> dict[str, Any]:
     """
     patterns = csc_array(kind.cells)
     patterns.sort_indices()
-    scales = np.abs(patterns).max(axis=0).toarray() / LARGEST
+    scales = abs(patterns).max(axis=0).toarray() / LARGEST
     counts = np.diff(patterns.indptr)
     values = np.rint(patterns.data / np.repeat(np.where(scales > 0, scales, 1), counts))
     return {
