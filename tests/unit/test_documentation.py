@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,7 @@ def links(page: Path) -> list[str]:
 def anchors(page: Path) -> frozenset[str]:
     """The names of its headings, as GitHub and the site make them: words in lower case, joined by hyphens."""
     tokens = MARKDOWN.parse(page.read_text(encoding="utf-8"))
-    headings = [after for token, after in zip(tokens, tokens[1:], strict=False) if token.type == "heading_open"]
+    headings = [after for token, after in pairwise(tokens) if token.type == "heading_open"]
     words = ("".join(part.content for part in heading.children or []) for heading in headings)
     return frozenset(re.sub(r"[^\w\- ]", "", text).strip().lower().replace(" ", "-") for text in words)
 
@@ -55,5 +56,7 @@ def test_every_link_leads_somewhere(page):
 
 def test_a_link_that_leads_nowhere_is_found(tmp_path):
     page = tmp_path / "page.md"
-    page.write_text("# One `word`, two\n\n[a](#one-word-two) [b](#three) [c](gone.md) ![d](gone.png) [e](https://f.example)")
+    page.write_text(
+        "# One `word`, two\n\n[a](#one-word-two) [b](#three) [c](gone.md) ![d](gone.png) [e](https://f.example)"
+    )
     assert list(broken(page)) == ["#three: no such heading", "gone.md: no such file", "gone.png: no such file"]
