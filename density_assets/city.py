@@ -306,10 +306,18 @@ class City:
 
     def geography(self) -> str:
         """Of the public cells and towers; empty before they are made."""
-        if not all(self.store.written("cells", "towers")):
+        written = self.store.written("cells", "towers")
+        if not all(written):
             return ""
-        cells, towers = (self.store.read_public(table) for table in ("cells", "towers"))
-        return geography_hash(cells_from(cells), towers_from(towers))
+        if written not in self._geographies:
+            cells, towers = (self.store.read_public(table) for table in ("cells", "towers"))
+            self._geographies[written] = geography_hash(cells_from(cells), towers_from(towers))
+        return self._geographies[written]
+
+    @cached_property
+    def _geographies(self) -> dict[tuple[int, ...], str]:
+        """Those hashed before, by when they were written: each asset of a week asks."""
+        return {}
 
     def towers(self) -> int | None:
         """How many public towers there are; none before they are made. Asking leaves a home as it is."""
