@@ -73,15 +73,13 @@ def _visits(
     if city.visits is None:
         yield "visits", f"simulated, {city.simulated_users:,} users"
         return
-    found = record_files(city.visits, week, settings.folder)
+    found = record_files(settings, week)
     refuse_kept(found, home, roots_under(home))
     if is_url(city.visits):
         yield "files", f"{len(found):,} at {city.visits}, read by Spark only: their records are not looked at here"
         return
     files = [file for file in found if isinstance(file, Path)]
-    complete = (
-        "complete" if is_complete(city.visits, week, settings.folder) else "no _SUCCESS: not known to be complete"
-    )
+    complete = "complete" if is_complete(settings, week) else f"no {city.visits_complete}: not known to be complete"
     yield "files", f"{len(files):,}, {sum(file.stat().st_size for file in files) / 1e6:,.1f} MB, {complete}"
     hours = _events(settings, towers, clock, files, records)
     yield "records", f"{sum(records.values()):,}"
