@@ -42,7 +42,8 @@ def _enough(memory: str) -> str:
     return memory
 
 
-def _plain(path: Path | str) -> Path | str:
+def plain_path(path: Path | str) -> Path | str:
+    """A path as it was given; raises ValueError if no file can have it, or it climbs."""
     text, parts = str(path), Path(path).parts
     if elsewhere := re.match(r"([a-z][a-z0-9+.-]+):/", text):
         raise ValueError(f"must be a path of this machine, got one of {elsewhere[1]}: copy or export the file to here")
@@ -72,7 +73,7 @@ def _place(place: str) -> str:
     if place.split(":")[0] in DATABASES:
         raise ValueError("must be files, got a database: export its records to Parquet, a folder for each week or day")
     if not is_url(place):
-        return str(_plain(place))
+        return str(plain_path(place))
     parts = urlsplit(place)
     if parts.username or parts.password or parts.query or parts.fragment:
         raise ValueError("must be a path or a plain URL such as s3://bucket/folder: keys belong into the environment")
@@ -127,10 +128,10 @@ def _in_the_calendar(day: date) -> date:
 
 Name = Annotated[str, Field(min_length=1, max_length=1_000, pattern=r"^[^\x00]+$")]  # of a column or a system
 Week = Annotated[date, BeforeValidator(_day), AfterValidator(_in_the_calendar)]
-PlainPath = Annotated[Path, AfterValidator(_plain)]
+PlainPath = Annotated[Path, AfterValidator(plain_path)]
 TimeFormat = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_readable_format)]
 Comparable = Annotated[Any, BeforeValidator(_comparable)]  # what a column of records is compared with
-PlainPattern = Annotated[str, AfterValidator(_plain)]
+PlainPattern = Annotated[str, AfterValidator(plain_path)]
 Address = Annotated[str, Field(pattern=r"^https?://[^\s/]+"), AfterValidator(_address)]
 Place = Annotated[str, Field(min_length=1), AfterValidator(_place)]
 Database = Annotated[SecretStr, BeforeValidator(_database)]
