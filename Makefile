@@ -31,8 +31,8 @@ final: $(VENV)/ready  ## a released week again with the weeks after it, beside t
 evaluate: $(VENV)/ready  ## a released week against the truth; confidential of real people WEEK=2007-09-10 [SETTINGS=my.toml]
 	@$(RUN) density_assets evaluate $(CITY)
 
-check: $(VENV)/ready  ## say what a city's own files hold, without running anything [SETTINGS=my.toml] [WEEK=…]
-	@$(RUN) density_assets check $(CITY)
+check: $(VENV)/ready  ## say what a city's own files hold, without running anything [SETTINGS=my.toml] [WEEK=…] [ACKNOWLEDGE=1 BY=… REASON=…]
+	@$(RUN) density_assets check $(CITY) $(if $(ACKNOWLEDGE),--acknowledge)
 
 verify: $(VENV)/ready  ## check a release and who signed it RELEASE=…/manifest_….json [KEY=fingerprint] [SECOND=fingerprint] [ANCHOR=heads.jsonl]
 	@$(RUN) density_assets verify $(RELEASE) $(if $(KEY),--key "$(KEY)") $(if $(SECOND),--second "$(SECOND)") $(if $(ANCHOR),--anchor $(ANCHOR))
