@@ -1,7 +1,8 @@
 """Everything a person chooses, read from one TOML file and validated before anything runs.
 
-Tables: `[city]` (what is counted), `[privacy]` (what is promised), `[scheme]` (how it is kept), `[engine]` (what runs
-the SQL, and what it may use), `[storage]` (where confidential weeks lie), `[alerts]` (who is told of a failed run),
+Tables: `[city]` (what is counted), `[people]` (what turns visits into people), `[privacy]` (what is promised),
+`[scheme]` (how it is kept), `[engine]` (what runs the SQL, and what it may use), `[storage]` (where confidential weeks
+lie), `[alerts]` (who is told of a failed run),
 `[operator]` (who schedules act for), `[signing]` (the key), `[anchor]` (where the ledger's head is kept as well),
 `[ledger]` and `[dagster]` (databases that several machines share), `[web]` (by which names the UI is called) and
 `[revisions]` (which weeks are released anew). Without a file the embedded city is used, at the size of the case study.
@@ -10,7 +11,7 @@ the SQL, and what it may use), `[storage]` (where confidential weeks lie), `[ale
 import os
 import re
 from collections.abc import Iterator
-from datetime import date
+from datetime import date, timedelta
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -19,6 +20,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from density_assets.errors import BadInput, nearest
+from density_assets.people_settings import PeopleSettings
 from density_assets.setting_types import (
     AboveZero,
     Address,
@@ -65,6 +67,7 @@ class CitySettings(_Table):
     name: Annotated[str, Field(pattern=f"^{CITY_NAME.pattern}$")] = "embedded"
     population: Count | None = None
     first_week: Week = date(2007, 9, 10)
+    last_week: Week | None = None
     timezone: str = "Europe/Paris"
     cells: PlainPath | None = None
     cell_id: Name | None = None
@@ -79,11 +82,19 @@ class CitySettings(_Table):
     visit_tower: Name = "tower_id"
     users: Count | None = None
     seed: Seed = 2007
+    regions: PlainPath | None = None
+    region_id: Name | None = None
+    region_name: Name | None = None
 
     @property
     def synthetic(self) -> bool:
         """Whether the visits are simulated: nobody's data, so its numbers may be shown."""
         return self.visits is None
+
+    @property
+    def has_regions(self) -> bool:
+        """Whether cells belong to regions."""
+        return self.regions is not None or self.region_id is not None
 
     @property
     def embedded(self) -> bool:
@@ -100,12 +111,17 @@ class CitySettings(_Table):
         """How many there are: stated, or simulated; none if neither is known."""
         return self.population or (self.simulated_users if self.synthetic else None)
 
-    @field_validator("first_week")
+    @property
+    def final_week(self) -> date | None:
+        """The last week there is, if there is one: people who do not exist live for a year, if nothing is said."""
+        return self.last_week or (self.first_week + timedelta(weeks=51) if self.synthetic else None)
+
+    @field_validator("first_week", "last_week")
     @classmethod
-    def _monday(cls, first_week: date) -> date:
-        if first_week.weekday() != 0:
-            raise ValueError(f"a week starts on a Monday, got {first_week:%A %Y-%m-%d}")
-        return first_week
+    def _monday(cls, week: date | None) -> date | None:
+        if week and week.weekday() != 0:
+            raise ValueError(f"a week starts on a Monday, got {week:%A %Y-%m-%d}")
+        return week
 
     @field_validator("name")
     @classmethod
@@ -125,6 +141,20 @@ class CitySettings(_Table):
     def zone(self) -> ZoneInfo:
         """The city's time zone."""
         return ZoneInfo(self.timezone)
+
+    @model_validator(mode="after")
+    def _regions_are_somewhere(self) -> Self:
+        if self.region_name and not self.has_regions:
+            raise ValueError("region_name names a column of a table of regions: give regions or region_id as well")
+        if self.embedded and self.region_id and self.regions is None:
+            raise ValueError("region_id is a column of the cells file, but there is none: give regions, a table")
+        return self
+
+    @model_validator(mode="after")
+    def _weeks_in_order(self) -> Self:
+        if self.last_week and self.last_week < self.first_week:
+            raise ValueError(f"last_week must not lie before first_week, got {self.last_week} and {self.first_week}")
+        return self
 
     @model_validator(mode="after")
     def _own_data_is_whole(self) -> Self:
@@ -264,6 +294,7 @@ class Settings(_Table):
     """All settings of one city; `folder` is where relative paths start."""
 
     city: CitySettings = CitySettings()
+    people: PeopleSettings = PeopleSettings()
     privacy: PrivacySettings = PrivacySettings()
     scheme: SchemeSettings = SchemeSettings()
     engine: EngineSettings = EngineSettings()

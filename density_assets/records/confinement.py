@@ -42,6 +42,7 @@ def _kept_there(file: str, roots: Iterable[str]) -> bool:
 
 
 def named_files(settings: Settings) -> list[Path]:
-    """The files that settings name: what the public geography is read from, and where alerts go."""
-    named = (settings.city.cells, settings.city.towers, settings.alerts.file)
+    """The files that settings name: what the public geography and factors are read from, and where alerts go."""
+    city = settings.city
+    named = (city.cells, city.towers, city.regions, *settings.people.tables.values(), settings.alerts.file)
     return [settings.path(file) for file in named if file is not None]
