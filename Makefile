@@ -14,7 +14,7 @@ override REASON := $(value REASON)
 export DENSITY_REASON := $(REASON)
 endif
 
-.PHONY: release backfill rebuild final evaluate check plan verify audit study results ui budget ledger purge test mutants browser servers lint bench bench-scale bench-peers clean
+.PHONY: release backfill rebuild final evaluate check plan verify audit study results ui budget ledger purge test mutants browser servers docs lint bench bench-scale bench-peers clean
 
 release: $(VENV)/ready  ## one week, from records to everything derived from them [SETTINGS=my.toml] [WEEK=2007-09-10] [BY=…] [REASON=…]
 	@$(RUN) density_assets release $(CITY)
@@ -79,6 +79,10 @@ servers:  # tests of shared ledgers and of Spark need Debian's packages; where t
 	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 \
 	|| (apt-get update -qq && apt-get install -y -qq postgresql) >/dev/null 2>&1 \
 	|| echo "postgresql is not installed and could not be: tests of shared ledgers will be skipped"
+
+docs: $(VENV)/ready  ## the documentation as a site, in build/site
+	@NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --strict --quiet
+	@echo "open build/site/index.html"
 
 lint: $(VENV)/ready  ## style, layers and types
 	$(VENV)/bin/ruff check .
