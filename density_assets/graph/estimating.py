@@ -14,6 +14,7 @@ from density_assets.geography.tables import GEOGRAPHY, place_ids, places_from
 from density_assets.graph.assets import asset
 from density_assets.graph.columns import SETTINGS, Columns, column
 from density_assets.graph.doors import IDENTITY, PLACES, cluster_labels
+from density_assets.graph.missing_hours import without_missing
 from density_assets.graph.past import DRAWN, ESTIMATE, PAST, learns, refuse_unknown_draws, state_after
 from density_assets.graph.step import Made, Step
 from density_assets.graph.zones import GROUPS
@@ -179,7 +180,8 @@ def errors_of_sums(
     if summary is None:
         step.warn(f"errors of sums of the week of {step.week} are not published: they are no finite numbers")
         return Made(pl.DataFrame(schema=SCHEMA))
-    return Made(errors_table(summary, step.read("cells")["cell_id"]), facts={"kinds": len(summary.kinds)})
+    table = without_missing(step, errors_table(summary, step.read("cells")["cell_id"]))
+    return Made(table, facts={"kinds": len(summary.kinds)})
 
 
 def of_sums(city: City) -> tuple[str, ...]:

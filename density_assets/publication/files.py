@@ -22,6 +22,7 @@ AUDIT_PAGE = "audit.html"  # beside the pages of releases
 MEASUREMENTS = "measurements"  # folder of stored draws, which are published too
 ERRORS_OF_SUMS = ("errors_of_sums", "parquet")  # of schemes that know them
 COUNT_FILES = (("density", "parquet"), ("density", "csv"), ("density", "geojson"), ("data_dictionary", "md"))
+COUNTED = "its counts mean nothing"  # of an hour that does not happen, in weeks signed before it had none
 DICTIONARY = """# Data dictionary: {city}, week of {week}
 
 {vintage}| column | meaning |
@@ -130,13 +131,14 @@ def geojson(cells: Cells, counts: NDArray[np.int64]) -> str:
     return json.dumps({"type": "FeatureCollection", "features": features})
 
 
-def clock_note(clock: WeekClock) -> str:
-    """What clocks do in the week."""
+def clock_note(clock: WeekClock, *, counted: bool = False) -> str:
+    """What clocks do in the week. counted: whether an hour that does not happen has counts."""
     if clock.repeated:
         return f"Clocks go back this week: hour {', '.join(map(str, clock.repeated))} happens twice and is one slot."
     if clock.missing:
         skipped = ", ".join(map(str, clock.missing))
-        return f"Clocks go forward this week: hour {skipped} does not happen; its counts mean nothing."
+        said = COUNTED if counted else "its counts are zero, and certain"
+        return f"Clocks go forward this week: hour {skipped} does not happen; {said}."
     return "Clocks do not change this week."
 
 
@@ -147,16 +149,19 @@ def dictionary(
     errors_of_sums: str | None = None,
     worth: Worth | None = None,
     upto: str | None = None,
+    *,
+    counted: bool = False,
 ) -> str:
     """The data dictionary.
 
     errors_of_sums: the name of their file, if there is one. worth: of the counts, if stated. upto: the last week that a
-    final estimate uses.
+    final estimate uses. counted: whether an hour that does not happen has counts.
     """
     vintage = f"{named_final(upto)}\n\n" if upto else ""
     columns = "\n".join(f"| `{name}` | {meaning} |" for name, meaning in MEANING.items())
     sums = OF_SUMS.format(file=errors_of_sums, columns=columns) if errors_of_sums else ""
-    note = clock_note(clock) if worth is None else f"{clock_note(clock)}\n\n{worth.note}"
+    said = clock_note(clock, counted=counted)
+    note = said if worth is None else f"{said}\n\n{worth.note}"
     return DICTIONARY.format(city=city, week=clock.week, timezone=timezone, vintage=vintage, clock=note, sums=sums)
 
 

@@ -41,12 +41,12 @@ function drawLevels(svg, {width, gutter, values, y}) {
 }
 
 function lineThrough({x, y}, values) {
-  return `M${values.map((value, hour) => `${x(hour).toFixed(1)} ${y(value).toFixed(1)}`).join('L')}`;
+  return `M${happening(values.map((value, hour) => `${x(hour).toFixed(1)} ${y(value).toFixed(1)}`)).join('L')}`;
 }
 
 function between(place, lower, upper) {
-  const back = [...lower].map((value, hour) => `${place.x(hour).toFixed(1)} ${place.y(value).toFixed(1)}`).reverse();
-  return `${lineThrough(place, upper)}L${back.join('L')}z`;
+  const back = [...lower].map((value, hour) => `${place.x(hour).toFixed(1)} ${place.y(value).toFixed(1)}`);
+  return `${lineThrough(place, upper)}L${happening(back).reverse().join('L')}z`;
 }
 
 /** Draw values with a filled shape behind them: a band of uncertainty, or the area down to zero. */

@@ -31,6 +31,11 @@ function sumOf(values) {
   return values.reduce((sum, value) => sum + value, 0);
 }
 
+/** What belongs to hours that clocks do not skip. */
+function happening(ofHours) {
+  return ofHours.filter((_, hour) => !data.missing.includes(hour));
+}
+
 function highest(values) {
   return values.reduce((best, value, i) => (value > values[best] ? i : best), 0);
 }
@@ -85,7 +90,8 @@ function scaleTicks(scale) {
 
 function hourName(hour) {
   const clock = (h) => `${String(h).padStart(2, '0')}:00`;
-  return `${data.days[Math.floor(hour / 24)][0]} ${clock(hour % 24)}–${clock((hour % 24) + 1)}`;
+  const skipped = data.missing.includes(hour) ? ', skipped by the clocks' : '';
+  return `${data.days[Math.floor(hour / 24)][0]} ${clock(hour % 24)}–${clock((hour % 24) + 1)}${skipped}`;
 }
 
 function marginText(cell, hour) {

@@ -34,6 +34,7 @@ class ReportData:
     downloads: label and the name of a file beside the page.
     manifest, fingerprint: the signed list that covers this page, and of which key.
     vintage: which estimate of the week it is; nothing of a week estimated alone, of which there is one.
+    missing: hours that clocks skip, which are not drawn.
     areas: sums of parts of the city with their intervals, where errors of sums are known; the city itself first.
     warning: what a reader must know before anything else; nothing if there is no such thing.
     """
@@ -52,6 +53,7 @@ class ReportData:
     fingerprint: str
     vintage: str = ""
     areas: Sequence[Area] = ()
+    missing: Sequence[int] = ()
     warning: str = ""
 
     def __post_init__(self) -> None:
@@ -109,6 +111,7 @@ def _script_data(data: ReportData) -> dict[str, Any]:
         "rings": shapes.rings,
         "areas": [max(1, round(area)) for area in shapely.area(data.polygons)],
         "counts": data.counts.tolist(),
+        "missing": list(data.missing),
         "errors": [[_short(error) for error in row] for row in data.standard_errors.tolist()],
     }
 
