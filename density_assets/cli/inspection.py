@@ -55,6 +55,11 @@ def _geography(settings: Settings, cells: Cells, towers: Towers) -> Iterator[tup
         f"{len(towers):,} sites; antennas merged into one: {towers.merged:,}, outside: {towers.outside:,}, "
         f"listed again: {towers.repeated:,}",
     )
+    if towers.moved or towers.expired:
+        yield (
+            "",
+            f"moved, so that their newest position counts in all weeks: {towers.moved:,}; ended: {towers.expired:,}",
+        )
     yield "overlaps", f"{len(pieces):,} above 1 m²"
     yield "cover", f"{len(minimum_cover(pieces)):,} cells"
     if (told := expected_worth(settings, len(towers))) is not None:

@@ -55,7 +55,9 @@ class Towers:
     antennas: every identifier a record may carry and the position in `ids` of its site;
         antennas that share a point share a site, antennas outside the city are absent.
     merged, outside: how many antennas were merged into another's site or dropped, for the log.
-    repeated: how many rows of the list name an antenna that an earlier one does.
+    repeated: how many rows of the list name an antenna that another one does.
+    moved: how many antennas are listed at several places and stand where their newest row says.
+    expired: how many rows ended before the first week of the city.
     """
 
     ids: NDArray[Any]
@@ -64,6 +66,8 @@ class Towers:
     merged: int = 0
     outside: int = 0
     repeated: int = 0
+    moved: int = 0
+    expired: int = 0
 
     def __len__(self) -> int:
         return len(self.ids)

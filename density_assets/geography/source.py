@@ -12,7 +12,7 @@ def city_cells(settings: Settings) -> Cells:
     city = settings.city
     if city.cells is None or city.cell_id is None:
         return embedded_city()[0]
-    return read_cells(settings.path(city.cells), city.cell_id)
+    return read_cells(settings.path(city.cells), city.cell_id, city.cells_crs)
 
 
 def city_towers(settings: Settings, cells: Cells) -> Towers:
@@ -27,4 +27,7 @@ def city_towers(settings: Settings, cells: Cells) -> Towers:
         y=city.tower_y,
         crs=city.tower_crs,
         cells=cells,
+        valid_from=city.tower_valid_from,
+        valid_to=city.tower_valid_to,
+        since=city.first_week,
     )

@@ -67,7 +67,10 @@ def antennas(step: Step, cells: pl.DataFrame) -> Made:
         step.say(f"{towers.merged} antennas share a point with another and were merged into its site")
     if towers.outside:
         step.warn(f"{towers.outside} antennas lie outside the cells and were left out")
-    facts = {"sites": len(towers), "merged": towers.merged, "outside": towers.outside}
+    if towers.moved:
+        step.warn(f"{towers.moved} antennas moved: they stand where their newest row says, in all weeks")
+    counts = ("merged", "outside", *(name for name in ("moved", "expired") if getattr(towers, name)))
+    facts = {"sites": len(towers), **{name: getattr(towers, name) for name in counts}}
     return Made(antennas_table(towers), facts=facts)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from density_assets.errors import BadInput
+from density_assets.geography.public_files import public_files
 from density_assets.records.found_files import RecordFile
 from density_assets.setting_types import is_url
 from density_assets.settings import Settings
@@ -43,5 +44,7 @@ def _kept_there(file: str, roots: Iterable[str]) -> bool:
 
 def named_files(settings: Settings) -> list[Path]:
     """The files that settings name: what the public geography is read from, and where alerts go."""
-    named = (settings.city.cells, settings.city.towers, settings.alerts.file)
-    return [settings.path(file) for file in named if file is not None]
+    city = settings.city
+    public = [settings.path(file) for file in (city.cells, city.towers) if file is not None]
+    written = [settings.path(file) for file in (settings.alerts.file,) if file is not None]
+    return [*(file for path in public for file in public_files(path)), *written]
