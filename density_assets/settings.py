@@ -10,7 +10,7 @@ the SQL, and what it may use), `[storage]` (where confidential weeks lie), `[ale
 import os
 import re
 from collections.abc import Iterator
-from datetime import date
+from datetime import date, timedelta
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -69,6 +69,7 @@ class CitySettings(_Table):
     name: Annotated[str, Field(pattern=f"^{CITY_NAME.pattern}$")] = "embedded"
     population: Count | None = None
     first_week: Week = date(2007, 9, 10)
+    last_week: Week | None = None
     timezone: str = "Europe/Paris"
     cells: PlainPath | None = None
     cell_id: Name | None = None
@@ -107,12 +108,17 @@ class CitySettings(_Table):
         """How many there are: stated, or simulated; none if neither is known."""
         return self.population or (self.simulated_users if self.synthetic else None)
 
-    @field_validator("first_week")
+    @property
+    def final_week(self) -> date | None:
+        """The last week there is, if there is one: people who do not exist live for a year, if nothing is said."""
+        return self.last_week or (self.first_week + timedelta(weeks=51) if self.synthetic else None)
+
+    @field_validator("first_week", "last_week")
     @classmethod
-    def _monday(cls, first_week: date) -> date:
-        if first_week.weekday() != 0:
-            raise ValueError(f"a week starts on a Monday, got {first_week:%A %Y-%m-%d}")
-        return first_week
+    def _monday(cls, week: date | None) -> date | None:
+        if week and week.weekday() != 0:
+            raise ValueError(f"a week starts on a Monday, got {week:%A %Y-%m-%d}")
+        return week
 
     @field_validator("name")
     @classmethod
@@ -132,6 +138,12 @@ class CitySettings(_Table):
     def zone(self) -> ZoneInfo:
         """The city's time zone."""
         return ZoneInfo(self.timezone)
+
+    @model_validator(mode="after")
+    def _weeks_in_order(self) -> Self:
+        if self.last_week and self.last_week < self.first_week:
+            raise ValueError(f"last_week must not lie before first_week, got {self.last_week} and {self.first_week}")
+        return self
 
     @model_validator(mode="after")
     def _own_data_is_whole(self) -> Self:

@@ -168,8 +168,9 @@ def _weeks(city: City, first: str, last: str | None) -> list[date]:
 
 def _known(city: City, week: date) -> date:
     if not is_week(city, str(week)):
-        first = city.settings.city.first_week
-        raise BadInput(f"a week must lie between city.first_week ({first}) and the last full one; got {week}")
+        first, final = city.settings.city.first_week, city.settings.city.final_week
+        last = f"city.last_week ({final}), and be over" if final else "the last full one"
+        raise BadInput(f"a week must lie between city.first_week ({first}) and {last}; got {week}")
     return week
 
 

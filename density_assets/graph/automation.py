@@ -5,7 +5,7 @@ no records and open no door follow others by themselves; a week is started by a 
 """
 
 from collections.abc import Iterator
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import dagster as dg
@@ -35,9 +35,12 @@ def weekly_schedule(city: City, job: UnresolvedAssetJobDefinition) -> dg.Schedul
         description="Releases the week that ended last night, on Mondays at 6 on the city's clocks, if it is complete.",
     )
     def every_monday(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
-        ended = weeks.get_partition_keys(current_time=context.scheduled_execution_time)
+        moment, last = context.scheduled_execution_time, settings.city.final_week
+        ended = weeks.get_partition_keys(current_time=moment)
         if not ended:
             return dg.SkipReason("the first week has not ended")
+        if last and moment.astimezone(settings.city.zone).date() - timedelta(weeks=1) > last:
+            return dg.SkipReason(f"there are no weeks after that of {last}: city.last_week says so")
         if not _delivered(settings, ended[-1]):
             return dg.SkipReason(
                 f"the week of {ended[-1]} must have _SUCCESS beside its visit files: what is drawn from a part of them "

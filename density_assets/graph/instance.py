@@ -24,7 +24,7 @@ from resources.faults import in_clear_words
 from resources.tables.files import make_folder, private_files, write_durably
 
 LOOPBACK = "127.0.0.1"
-WORKSPACE = "workspace.yaml"
+WORKSPACE = Path(__file__).with_name("workspace.yaml")  # that of the package: here may be any folder
 TOKEN = "ui_token"
 LOOK_SECONDS = 0.5
 PATIENCE_SECONDS = 60  # the daemon ends the step it is at
@@ -63,7 +63,7 @@ def _work(city: City, port: int, folder: Path, names: list[str]) -> int:
             token = _new_token(folder)
             print(f"open http://{LOOPBACK}:{port}/?token={token.read_text()}", flush=True)
             server = _webserver(port, *names, f"--token-file={token}")
-            return together(server, [sys.executable, "-m", "dagster._daemon", "run", "-w", WORKSPACE])
+            return together(server, [sys.executable, "-m", "dagster._daemon", "run", "-w", str(WORKSPACE)])
     except Timeout:
         raise BadInput(
             f"an instance must be served once, and {folder} is being served already: use that server, stop it, "
@@ -81,7 +81,7 @@ def _new_token(folder: Path) -> Path:
 
 def _webserver(port: int, *options: str) -> list[str]:
     guarded = [sys.executable, "-m", "density_assets.graph.guarded_webserver"]
-    return [*guarded, "--host", LOOPBACK, "--port", str(port), "-w", WORKSPACE, *options]
+    return [*guarded, "--host", LOOPBACK, "--port", str(port), "-w", str(WORKSPACE), *options]
 
 
 def together(*commands: list[str]) -> int:

@@ -1,6 +1,7 @@
 """The weeks of a city as Dagster's partitions."""
 
 import warnings
+from datetime import timedelta
 
 import dagster as dg
 
@@ -17,5 +18,9 @@ def weekly_partitions(city: City) -> dg.WeeklyPartitionsDefinition:
     """Monday to Sunday, on the city's clocks; partitions come from the calendar, never from the data."""
     chosen = city.settings.city
     return dg.WeeklyPartitionsDefinition(
-        start_date=str(chosen.first_week), timezone=chosen.timezone, day_offset=1, fmt="%Y-%m-%d"
+        start_date=str(chosen.first_week),
+        end_date=str(chosen.final_week + timedelta(weeks=1)) if chosen.final_week else None,
+        timezone=chosen.timezone,
+        day_offset=1,
+        fmt="%Y-%m-%d",
     )

@@ -5,6 +5,7 @@ its buffer without a word. A line that nobody can read, because it is far too lo
 """
 
 import gzip
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -13,8 +14,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from density_assets.errors import BadInput
 from density_assets.records.values import utf8
 
+FIRST_LINE_BYTES = 1 << 20
+UTF16 = (b"\xff\xfe", b"\xfe\xff")  # how such a file begins
 LONGEST = 2_000_000  # bytes of a line
 CHUNK = 1 << 22
 NEWLINE, RETURN = b"\n\r"
@@ -22,7 +26,26 @@ NEWLINE, RETURN = b"\n\r"
 
 def opened(file: Path) -> BinaryIO:
     """The content of a file, which may be compressed."""
-    return cast(BinaryIO, gzip.open(file, "rb")) if file.suffix.lower() == ".gz" else file.open("rb")
+    match file.suffix.lower():
+        case ".gz":
+            return cast(BinaryIO, gzip.open(file, "rb"))
+        case ".zst":
+            return cast(BinaryIO, pa.input_stream(str(file), compression="zstd"))
+        case _:
+            return file.open("rb")
+
+
+def first_line(file: Path) -> str:
+    """The line that names the columns, without a byte order mark; a file without one, or of UTF-16, is refused."""
+    with opened(file) as content:
+        start = content.read(FIRST_LINE_BYTES)
+    line = re.split(rb"[\r\n]", start, maxsplit=1)[0]
+    if start.startswith(UTF16) or b"\0" in line:
+        raise BadInput(f"text must be UTF-8, {file.name} is UTF-16 or no text: `iconv -f UTF-16 -t UTF-8` converts it")
+    if not line or len(line) == FIRST_LINE_BYTES:
+        found = "endless" if line else "empty"
+        raise BadInput(f"a visit file must start with its column names, {file.name} is {found}")
+    return line.decode("utf-8-sig", errors="replace")
 
 
 def lines(file: Path, *, latin1: bool = False) -> Iterator[pa.Array]:

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -17,7 +17,7 @@ from density_assets.errors import BadInput
 from density_assets.graph.automation import FOLLOWERS, weekly_schedule
 from density_assets.graph.jobs import weekly_release
 from density_assets.graph.partitions import weekly_partitions
-from density_assets.settings import Settings
+from density_assets.settings import CitySettings, Settings
 
 PARIS = ZoneInfo("Europe/Paris")
 GEOGRAPHY = only("cells", "antennas", "towers")
@@ -73,6 +73,21 @@ def test_it_ticks_on_mondays_at_six_on_the_citys_clocks_also_when_they_change(ch
 def test_before_the_first_week_has_ended_nothing_is_started(tmp_path):
     assert week_started(monday(2007, 9, 10), simulated(tmp_path)) is None
     assert week_started(monday(2007, 9, 17), simulated(tmp_path)) == "2007-09-10"
+
+
+def test_after_the_last_week_nothing_is_started_and_none_is_offered(tmp_path):
+    weeks = CitySettings(last_week=date(2007, 9, 17))
+    city = City(Settings(city=weeks), tmp_path)
+    assert weekly_partitions(city).get_partition_keys() == ["2007-09-10", "2007-09-17"]
+    assert week_started(monday(2007, 9, 24), city) == "2007-09-17"
+    assert week_started(monday(2007, 10, 1), city) is None
+
+
+def test_people_who_do_not_exist_live_for_a_year_and_real_ones_on(town, tmp_path):
+    weeks = weekly_partitions(simulated(tmp_path)).get_partition_keys()
+    assert (len(weeks), weeks[-1]) == (52, "2008-09-01")
+    real = weekly_partitions(opened(town.settings, tmp_path))
+    assert date.today() - date.fromisoformat(real.get_partition_keys()[-1]) < timedelta(days=14)
 
 
 def test_a_week_whose_files_are_not_complete_is_left_to_the_sensor_or_a_person(town, tmp_path):

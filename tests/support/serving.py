@@ -9,7 +9,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,18 +20,27 @@ HOMES: dict[str, Path] = {}  # by address, of the servers that were started
 
 
 @contextmanager
-def serving(settings: Path, home: Path, *options: str) -> Iterator[str]:
-    """`make ui` in a process group of its own, which ends with the block."""
+def serving(
+    settings: Path,
+    home: Path,
+    *options: str,
+    command: Sequence[str | Path] = (sys.executable, "-m", "density_assets"),
+    folder: Path = ROOT,
+) -> Iterator[str]:
+    """`make ui` in a process group of its own, which ends with the block.
+
+    command, folder: what `density` is, and where it is started.
+    """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     environment = {**os.environ, "DENSITY_HOME": str(home)}
-    command = [sys.executable, "-m", "density_assets", "ui", "--settings", str(settings), "--port", str(port), *options]
+    words = [*command, "ui", "--settings", str(settings), "--port", str(port), *options]
     open_before(home, "ui", "--settings", str(settings))
     address = f"http://127.0.0.1:{port}"
     HOMES[address] = home
     with (home.parent / f"server{port}.log").open("wb") as log:
-        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log, start_new_session=True)
+        process = subprocess.Popen(words, cwd=folder, env=environment, stdout=log, stderr=log, start_new_session=True)
     try:
         yield address
     finally:

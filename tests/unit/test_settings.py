@@ -77,6 +77,8 @@ def test_the_paris_example_is_accepted_and_paths_start_at_the_file(tmp_path):
             "privacy.visits_per_user: Input should be greater than or equal to 1, got 0",
         ),
         ("[city]\nfirst_week = 2007-09-11", "a week starts on a Monday, got Tuesday 2007-09-11"),
+        ("[city]\nlast_week = 2007-09-18", "a week starts on a Monday, got Tuesday 2007-09-18"),
+        ("[city]\nlast_week = 2007-09-03", "last_week must not lie before first_week, got 2007-09-03 and 2007-09-10"),
         ("[city]\ntimezone = 'Europe/Pari'", "did you mean 'Europe/Paris'?"),
         ("[city]\nname = '../up'", "city.name"),
         ("[city]\ntowers = 't.csv'", "towers describe own data, which needs cells as well"),

@@ -1,0 +1,122 @@
+"""What a file is taken for: its forms are told, and nobody's identifier is."""
+
+import gzip
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from density_assets.errors import BadInput
+from density_assets.records.understood import identifier_form, time_form, understood
+from density_assets.settings import CitySettings
+
+CITY = CitySettings.model_construct()
+
+
+def told(file: Path, content: bytes = b"", **columns: str):
+    if content:
+        file.write_bytes(content)
+    return understood(file, CitySettings.model_construct(**columns))
+
+
+def test_a_semicolon_csv_with_date_and_time_apart(tmp_path):
+    content = (
+        b"\xef\xbb\xbfIMSI;date;time;cell;note\r\n"
+        b'208010000000001;20070910;081500;A;"MOC; voice"\r\n'
+        b"208010000000001 ;20070910;081600;A;x\r\n"
+        b"208010000000002;20070910;;B;x\r\n"
+        b"208010000000003;20070910;081700;B\r\n"
+    )
+    found = told(tmp_path / "r.csv.gz", gzip.compress(content))
+    assert (found.kind, found.compression, found.delimiter) == ("csv", ".gz", ";")
+    assert found.encoding == "UTF-8 with a byte order mark"
+    assert found.roles == {"user": "IMSI", "date": "date", "time": "time", "tower": "cell"}
+    assert (found.sampled, found.unreadable) == (4, 1)
+    assert found.identifiers == {"digits": 2, "text": 1}
+    assert found.times == {"time of day": 2, "missing": 1}
+    assert found.distinct == {"as is": 3, "trimmed": 2, "digits": 2}
+    assert found.once == 3
+    assert found.rows[0] == {
+        "IMSI": "9" * 15,
+        "date": "20070910",
+        "time": "081500",
+        "cell": "A",
+        "note": "aaa; aaaaa",
+    }
+
+
+def test_binary_identifiers_and_moments_of_a_parquet_file(tmp_path):
+    table = pa.table(
+        {
+            "user_id": pa.array([b"\x01" * 32, b"\x02" * 32, None]),
+            "timestamp": pa.array([1189404900 * 10**9] * 3).cast(pa.timestamp("ns", "UTC")),
+            "cell_id": ["A", "A", "B"],
+            "imei": ["35 1234"] * 3,
+        }
+    )
+    pq.write_table(table, tmp_path / "r.parquet")
+    found = told(tmp_path / "r.parquet")
+    assert found.columns[1] == ("timestamp", "timestamp[ns, tz=UTC]")
+    assert found.identifiers == {"binary": 2, "missing": 1}
+    assert found.times == {"with a zone": 3}
+    assert (found.distinct["as is"], found.once) == (2, 2)
+    assert found.rows[0]["timestamp"].startswith("2007-09-10 06:15:00")
+    assert found.rows[0]["user_id"] == "32 bytes"
+    assert "1234" not in str(found.rows)
+
+
+def test_the_columns_that_settings_name_come_before_the_usual_names(tmp_path):
+    content = b"user_id,who,time,tower_id\n1,ann,2007-09-10 08:00:00,A\n"
+    found = told(tmp_path / "r.csv", content, visit_user="who")
+    assert found.roles["user"] == "who"
+    assert found.rows[0]["who"] == "aaa"
+    assert found.rows[0]["user_id"] == "9"  # no column but times and towers is repeated
+
+
+@pytest.mark.parametrize(
+    ("value", "form"),
+    [(7, "integer"), ("007", "digits"), ("00a1" * 8, "hex"), (b"\1", "binary"), ("ann", "text"), ("", "missing"),
+     (None, "missing"), ("cafe", "text")],
+)  # fmt: skip
+def test_forms_of_identifiers(value, form):
+    assert identifier_form(value) == form
+
+
+@pytest.mark.parametrize(
+    ("value", "form"),
+    [
+        ("2007-09-10 08:15:00", "without a zone"),
+        ("2007-09-10T08:15:00.5Z", "with a zone"),
+        ("2007-09-10 08:15:00+02:00", "with a zone"),
+        ("1189404900", "seconds"),
+        ("1189404900,25", "seconds"),
+        (1189404900000, "milliseconds"),
+        (20070910081500, "year to second in digits"),
+        (1189404900000000, "microseconds"),
+        (1189404900000000000, "nanoseconds"),
+        ("081500", "time of day"),
+        ("8:15", "time of day"),
+        ("10/09/2007 08:15", "not readable"),
+        ("noon", "not readable"),
+        (None, "missing"),
+    ],
+)
+def test_forms_of_times(value, form):
+    assert time_form(value) == form
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("r.csv", b"208010000000001;20070910;A\n", "line 1 must name the columns"),
+        ("r.csv", "user_id,time\n1,2\n".encode("utf-16"), "text must be UTF-8, r.csv is UTF-16"),
+        ("r.csv", "user_id,time\n1,2\n".encode("utf-16-le"), "text must be UTF-8, r.csv is UTF-16"),
+        ("r.parquet", b"208010000000001", "must be readable, r.parquet gave"),
+        ("r.xlsx", b"208010000000001", "must be .parquet, or .csv"),
+    ],
+)
+def test_a_file_that_no_record_can_be_read_of_is_refused_unquoted(tmp_path, name, content, words):
+    with pytest.raises(BadInput, match=words) as caught:
+        told(tmp_path / name, content)
+    assert "208010000000001" not in str(caught.value)
