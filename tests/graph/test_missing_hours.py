@@ -94,4 +94,4 @@ def test_a_week_that_was_signed_with_counts_there_keeps_them_until_somebody_says
     hours = [hour for hour in range(168) if hour != SKIPPED]
     was, now = (table.filter(pl.col("hour").is_in(hours))["count"] for table in (old, density))
     assert was.equals(now)
-    assert old.filter(hour=SKIPPED)["count"].sum() > 0
+    assert (old.filter(hour=SKIPPED)["standard_error"] > 0).all()  # the count itself may be drawn as zero
