@@ -37,7 +37,8 @@ def _enough(memory: str) -> str:
     return memory
 
 
-def _plain(path: Path | str) -> Path | str:
+def plain_path(path: Path | str) -> Path | str:
+    """A path as it was given; raises ValueError if no file can have it, or it climbs."""
     text, parts = str(path), Path(path).parts
     if ".." in parts:
         raise ValueError(f"paths must not climb with '..', got {text!r}: write it absolute")
@@ -63,7 +64,7 @@ def is_url(place: str) -> bool:
 def _place(place: str) -> str:
     """A path, or the URL of a store; a password in it would end up in messages and logs."""
     if not is_url(place):
-        return str(_plain(place))
+        return str(plain_path(place))
     parts = urlsplit(place)
     if parts.username or parts.password or parts.query or parts.fragment:
         raise ValueError("must be a path or a plain URL such as s3://bucket/folder: keys belong into the environment")
@@ -103,8 +104,8 @@ def _in_the_calendar(day: date) -> date:
 
 Name = Annotated[str, Field(min_length=1, max_length=1_000, pattern=r"^[^\x00]+$")]  # of a column or a system
 Week = Annotated[date, BeforeValidator(_day), AfterValidator(_in_the_calendar)]
-PlainPath = Annotated[Path, AfterValidator(_plain)]
-PlainPattern = Annotated[str, AfterValidator(_plain)]
+PlainPath = Annotated[Path, AfterValidator(plain_path)]
+PlainPattern = Annotated[str, AfterValidator(plain_path)]
 Address = Annotated[str, Field(pattern=r"^https?://[^\s/]+"), AfterValidator(_address)]
 Place = Annotated[str, Field(min_length=1), AfterValidator(_place)]
 Database = Annotated[SecretStr, BeforeValidator(_database)]

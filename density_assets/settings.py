@@ -1,7 +1,8 @@
 """Everything a person chooses, read from one TOML file and validated before anything runs.
 
-Tables: `[city]` (what is counted), `[privacy]` (what is promised), `[scheme]` (how it is kept), `[engine]` (what runs
-the SQL, and what it may use), `[storage]` (where confidential weeks lie), `[alerts]` (who is told of a failed run),
+Tables: `[city]` (what is counted), `[people]` (what turns visits into people), `[privacy]` (what is promised),
+`[scheme]` (how it is kept), `[engine]` (what runs the SQL, and what it may use), `[storage]` (where confidential weeks
+lie), `[alerts]` (who is told of a failed run),
 `[operator]` (who schedules act for), `[signing]` (the key), `[anchor]` (where the ledger's head is kept as well),
 `[ledger]` and `[dagster]` (databases that several machines share), `[web]` (by which names the UI is called) and
 `[revisions]` (which weeks are released anew). Without a file the embedded city is used, at the size of the case study.
@@ -19,6 +20,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from density_assets.errors import BadInput, nearest
+from density_assets.people_settings import PeopleSettings
 from density_assets.setting_types import (
     AboveZero,
     Address,
@@ -87,11 +89,19 @@ class CitySettings(_Table):
     visit_tower: Name = "tower_id"
     users: Count | None = None
     seed: Seed = 2007
+    regions: PlainPath | None = None
+    region_id: Name | None = None
+    region_name: Name | None = None
 
     @property
     def synthetic(self) -> bool:
         """Whether the visits are simulated: nobody's data, so its numbers may be shown."""
         return self.visits is None
+
+    @property
+    def has_regions(self) -> bool:
+        """Whether cells belong to regions."""
+        return self.regions is not None or self.region_id is not None
 
     @property
     def embedded(self) -> bool:
@@ -138,6 +148,14 @@ class CitySettings(_Table):
     def zone(self) -> ZoneInfo:
         """The city's time zone."""
         return ZoneInfo(self.timezone)
+
+    @model_validator(mode="after")
+    def _regions_are_somewhere(self) -> Self:
+        if self.region_name and not self.has_regions:
+            raise ValueError("region_name names a column of a table of regions: give regions or region_id as well")
+        if self.embedded and self.region_id and self.regions is None:
+            raise ValueError("region_id is a column of the cells file, but there is none: give regions, a table")
+        return self
 
     @model_validator(mode="after")
     def _weeks_in_order(self) -> Self:
@@ -284,6 +302,7 @@ class Settings(_Table):
     """All settings of one city; `folder` is where relative paths start."""
 
     city: CitySettings = CitySettings()
+    people: PeopleSettings = PeopleSettings()
     privacy: PrivacySettings = PrivacySettings()
     scheme: SchemeSettings = SchemeSettings()
     engine: EngineSettings = EngineSettings()

@@ -14,9 +14,11 @@ from density_assets.calendar import WeekClock, week_clock
 from density_assets.geography.cells_and_towers import Cells, Towers
 from density_assets.geography.cover import minimum_cover
 from density_assets.geography.overlaps import overlaps
+from density_assets.geography.regions import city_regions
 from density_assets.geography.source import city_cells, city_towers
 from density_assets.geography.tables import antennas_table
 from density_assets.geography.voronoi import tower_cells
+from density_assets.publication.people_tables import city_factors
 from density_assets.records.confinement import named_files, refuse_kept
 from density_assets.records.found_files import is_complete, record_files
 from density_assets.records.usable import mostly_unusable
@@ -60,10 +62,25 @@ def _geography(settings: Settings, cells: Cells, towers: Towers) -> Iterator[tup
             "",
             f"moved, so that their newest position counts in all weeks: {towers.moved:,}; ended: {towers.expired:,}",
         )
+    yield from _regions_and_people(settings, cells)
     yield "overlaps", f"{len(pieces):,} above 1 m²"
     yield "cover", f"{len(minimum_cover(pieces)):,} cells"
     if (told := expected_worth(settings, len(towers))) is not None:
         yield "expected", "by simulation, before anything is spent: " + told.note
+
+
+def _regions_and_people(settings: Settings, cells: Cells) -> Iterator[tuple[str, str]]:
+    ids = cells.ids.tolist()
+    regions = city_regions(settings, ids)
+    if regions is not None:
+        yield "regions", f"{len(regions):,}, every cell in one"
+    factors = city_factors(settings, ids, regions)
+    if factors is None:
+        yield "people", "no factors in [people]: counts are visits of devices"
+    else:
+        ends = (rate.matrix.mean() for rate in (factors.fewest, factors.stated, factors.most))
+        low, middle, high = (f"{end:,.2f}" for end in ends)
+        yield "people", f"{middle} behind a visit, on average over cells and hours ({low} to {high} by the bounds)"
 
 
 def _visits(

@@ -1,4 +1,4 @@
-"""Questions to a release: visits of some cells in some hours, with their interval, from published files alone.
+"""Questions to a release: visits of some cells or regions in some hours, with their interval, from its files alone.
 
 Whatever is computed from a release costs no privacy, so any number of questions may be asked: this is what a service
 that answers queries on records cannot offer (Acs, Biczók & Castelluccia, §3.1).
@@ -19,21 +19,26 @@ from density_assets.calendar import HOURS
 from density_assets.damage import POLARS_DAMAGE
 from density_assets.errors import BadInput, nearest
 from density_assets.estimation.weeks.summary import Summary
+from density_assets.geography.regions import Regions
 from density_assets.publication.files import ERRORS_OF_SUMS
+from density_assets.publication.people import people_of_sums
+from density_assets.publication.public_inputs import INPUTS_FILE, PublicInputs, inputs_in
 from density_assets.publication.sum_errors import summary_from
+from density_assets.publication.sums import WeekCounts
+from density_assets.publication.verification import content_of
 from density_assets.publication.vintages import WIDE
 
 Floats = NDArray[np.float64]
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 NAMED = {"all": range(7), "weekdays": range(5), "weekend": range(5, 7)} | {day: [n] for n, day in enumerate(DAYS)}
-PART = re.compile(r"\b(cells|hours)=(.*?)\s*(?=$|\b(?:cells|hours)=)")  # names of cells may hold spaces
+PART = re.compile(r"\b(cells|region|hours)=(.*?)\s*(?=$|\b(?:cells|region|hours)=)")  # names of cells may hold spaces
 FILE = re.compile(r"density_(final_)?(\d{4}-\d\d-\d\d)(?:_r(\d+))?(?:_to_(\d{4}-\d\d-\d\d))?\.parquet")
 SPAN = re.compile(r"([0-9]{1,3})(?:-([0-9]{1,3}))?")
 HOW = (
-    'Ask like this: "cells=C0001,C0002 hours=sat:18-23". cells: identifiers, or all. hours: hours of the week from 0 '
-    "to 167, mon … sun, weekdays, weekend or all, each also with hours of the day from 0 to 23, as in weekdays:7-9 "
-    "(three of them)"
+    'Ask like this: "cells=C0001,C0002 hours=sat:18-23". cells: identifiers, or all; or region, by identifier or name. '
+    "hours: hours of the week from 0 to 167, mon … sun, weekdays, weekend or all, each also with hours of the day from "
+    "0 to 23, as in weekdays:7-9 (three of them)"
 )
 
 
@@ -47,24 +52,27 @@ class Question:
 
 @dataclass(frozen=True)
 class Released:
-    """The counts of one week, (cells, hours), their standard errors, and what tells the error of sums, if it is there.
+    """The counts of one week, of which cells they are, and the regions and factors that were published with them.
 
-    happens: whether an hour of the week does, when clocks change; counts of one that does not mean nothing.
+    people: of each cell and hour, where factors were published.
     """
 
     cell_ids: pl.Series
-    visits: Floats
-    error: Floats
-    sums: Summary | None
-    happens: NDArray[np.bool_]
+    counts: WeekCounts
+    inputs: PublicInputs
+    people: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Visits and their standard error; none where the release does not tell it."""
+    """Visits and their standard error; none where the release does not tell it.
+
+    people: how many, at least and at most, where the release states factors; without bounds where it tells no error.
+    """
 
     visits: int
     error: float | None
+    people: tuple[int, int | None, int | None] | None = None
 
     @property
     def interval(self) -> tuple[int, int] | None:
@@ -107,39 +115,61 @@ def read_released(file: Path) -> Released:
     happens = np.ones(HOURS, dtype=bool)
     if "timestamp" in wide.columns:
         happens = np.asarray(wide["timestamp"].is_not_null().to_numpy().reshape(-1, HOURS).any(axis=0))
-    return Released(cell_ids, visits, error, _sums_beside(file, cell_ids), happens)
+    counts = WeekCounts(visits, error, _sums_beside(file, cell_ids), happens)
+    people = wide["people"].to_numpy().reshape(-1, HOURS) if "people" in wide.columns else None
+    return Released(cell_ids, counts, _inputs_beside(file, cell_ids), people)
 
 
 def _sums_beside(file: Path, cell_ids: pl.Series) -> Summary | None:
     """What tells the error of sums of a file of counts; none where no such file lies beside it."""
-    stem, suffix = ERRORS_OF_SUMS
+    beside = _beside(file, *ERRORS_OF_SUMS)
+    return None if beside is None else summary_from(_read(beside), cell_ids)
+
+
+def _inputs_beside(file: Path, cell_ids: pl.Series) -> PublicInputs:
+    """The regions and factors that were published with a file of counts; none where no such file lies beside it."""
+    beside = _beside(file, *INPUTS_FILE)
+    return PublicInputs() if beside is None else inputs_in(content_of(beside), cell_ids.to_list())
+
+
+def _beside(file: Path, stem: str, suffix: str) -> Path | None:
+    """Another file of the same release; none where there is no such file."""
     beside = file.with_name(f"{file.name.removesuffix('.parquet').replace('density', stem, 1)}.{suffix}")
-    if FILE.fullmatch(file.name) is None or not beside.exists():
-        return None
-    return summary_from(_read(beside), cell_ids)
+    return beside if FILE.fullmatch(file.name) and beside.exists() else None
 
 
-def asked(text: str, cell_ids: pl.Series) -> Question:
+def asked(text: str, released: Released) -> Question:
     """The question that a person types."""
     found = PART.findall(text)
     parts = dict(found)
-    if not found or len(parts) != len(found) or PART.sub("", text).strip():
+    if not found or len(parts) != len(found) or PART.sub("", text).strip() or {"cells", "region"} <= parts.keys():
         raise BadInput(f"a question must name cells and hours, each once, got {text!r}. {HOW}")
-    return Question(_cells(parts.get("cells", "all"), cell_ids), _hours(parts.get("hours", "all")))
+    if "region" in parts:
+        cells = _cells_of_regions(parts["region"], released.inputs.regions)
+    else:
+        cells = _cells(parts.get("cells", "all"), released.cell_ids)
+    return Question(cells, _hours(parts.get("hours", "all")))
 
 
 def answer(released: Released, question: Question) -> Answer:
     """The sum of a question with its error; hours that do not happen are left out."""
-    cells, hours = np.array(question.cells), np.array([hour for hour in question.hours if released.happens[hour]])
+    week, cells = released.counts, np.array(question.cells)
+    hours = np.array([hour for hour in question.hours if week.happens[hour]])
     if not len(hours):
         raise BadInput("a question must be about an hour that happens, got one that clocks leave out in this week")
-    visits = int(released.visits[np.ix_(cells, hours)].sum())
-    if released.sums is None:
-        alone = len(cells) == len(hours) == 1
-        return Answer(visits, float(released.error[cells[0], hours[0]]) if alone else None)
     area, period = np.zeros((1, len(released.cell_ids))), np.zeros((HOURS, 1))
     area[0, cells], period[hours, 0] = 1.0, 1.0
-    return Answer(visits, float(np.sqrt(released.sums.variance(released.visits, released.error, area, period).item())))
+    visits, error = int((area @ week.visits @ period).item()), week.error_of(area, period).item()
+    return Answer(visits, None if math.isnan(error) else error, _people(released, area, period))
+
+
+def _people(released: Released, area: Floats, period: Floats) -> tuple[int, int | None, int | None] | None:
+    """People of a sum and their interval; none where the release states no factors."""
+    if released.inputs.factors is None or released.people is None:
+        return None
+    found = people_of_sums(released.inputs.factors, released.counts, released.people, area, period)
+    low, high = (None if np.isnan(end).any() else int(end.item()) for end in (found.low, found.high))
+    return int(found.number.item()), low, high
 
 
 def _cells(text: str, cell_ids: pl.Series) -> tuple[int, ...]:
@@ -151,6 +181,18 @@ def _cells(text: str, cell_ids: pl.Series) -> tuple[int, ...]:
         if name not in place:
             raise BadInput(f"cells must be cells of the release, got {name!r}{nearest(name, place)}. {HOW}")
     return tuple(sorted({place[name] for name in names}))
+
+
+def _cells_of_regions(text: str, regions: Regions | None) -> tuple[int, ...]:
+    """The cells of regions by identifier, or by name."""
+    if regions is None:
+        raise BadInput("region must be one of the release, but this one was published without: ask for cells")
+    place = {name: number for names in (regions.names, regions.ids) for number, name in enumerate(names)}
+    names = [name.strip() for name in text.split(",")]
+    for name in names:
+        if name not in place:
+            raise BadInput(f"region must be one of the release, got {name!r}{nearest(name, place)}. {HOW}")
+    return tuple(np.flatnonzero(np.isin(regions.of_cell, [place[name] for name in names])).tolist())
 
 
 def _hours(text: str) -> tuple[int, ...]:

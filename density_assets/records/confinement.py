@@ -43,8 +43,8 @@ def _kept_there(file: str, roots: Iterable[str]) -> bool:
 
 
 def named_files(settings: Settings) -> list[Path]:
-    """The files that settings name: what the public geography is read from, and where alerts go."""
+    """The files that settings name: what the public geography and factors are read from, and where alerts go."""
     city = settings.city
-    public = [settings.path(file) for file in (city.cells, city.towers) if file is not None]
-    written = [settings.path(file) for file in (settings.alerts.file,) if file is not None]
-    return [*(file for path in public for file in public_files(path)), *written]
+    lists = [settings.path(file) for file in (city.cells, city.towers) if file is not None]
+    files = (city.regions, *settings.people.tables.values(), settings.alerts.file)
+    return [*(file for path in lists for file in public_files(path)), *map(settings.path, filter(None, files))]

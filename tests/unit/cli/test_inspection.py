@@ -26,6 +26,20 @@ def test_lines_that_are_no_text_and_times_no_calendar_has(town, tmp_path):
     assert said[-1] == "span 2007-09-10 08h to 2007-09-20 00h"
 
 
+def test_regions_and_factors_are_looked_at_before_anything_runs(town, tmp_path):
+    assert "people no factors in [people]: counts are visits of devices" in lines(town, tmp_path)
+    (town.folder / "regions.csv").write_text("cell_id,region_id\nSW,S\nSE,S\nNW,N\nNE,N\n")
+    town.set('cell_id = "code"', 'cell_id = "code"\nregions = "regions.csv"')
+    stated = "[people]\nmarket_share = 0.5\nmarket_share_low = 0.4\ndevices_per_person = 1\nactive_share = 0.5\n"
+    town.settings.write_text(town.settings.read_text() + stated)
+    said = lines(town, tmp_path)
+    assert "regions 2, every cell in one" in said
+    assert "people 4.00 behind a visit, on average over cells and hours (4.00 to 5.00 by the bounds)" in said
+    (town.folder / "regions.csv").write_text("cell_id,region_id\nSW,S\n")
+    with pytest.raises(BadInput, match="3 missing: SE, NW, NE"):
+        lines(town, tmp_path)
+
+
 def test_a_damaged_file_is_refused_without_a_word_of_it(town, tmp_path):
     town.set("*.csv", "*.parquet")
     file = town.visits / "r.parquet"

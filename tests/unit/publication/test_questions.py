@@ -11,11 +11,16 @@ from scipy.sparse import csr_array
 from density_assets.calendar import HOURS
 from density_assets.errors import BadInput
 from density_assets.estimation.weeks.summary import Kind, Summary
-from density_assets.publication.questions import answer, asked, newest_counts, read_released
+from density_assets.geography.regions import regions_named
+from density_assets.publication.people import Factor, PeopleFactors
+from density_assets.publication.public_inputs import PublicInputs, written
+from density_assets.publication.questions import Released, answer, asked, newest_counts, read_released
 from density_assets.publication.sum_errors import errors_table
+from density_assets.publication.sums import WeekCounts
 
 CELLS = pl.Series(["A", "B 2", "C"])
 COUNTS = np.arange(3 * HOURS).reshape(3, HOURS)
+NO_SUMS = WeekCounts(COUNTS.astype(float), np.ones(COUNTS.shape), None, np.ones(HOURS, bool))
 SHARED = np.array([3.0, 4.0, 0.0])  # one error that A and B share in every hour
 
 
@@ -47,7 +52,7 @@ def with_sums(counts: Path) -> Path:
 def told(file: Path, question: str) -> tuple[int, float | None]:
     """Visits and error of a question."""
     released = read_released(file)
-    found = answer(released, asked(question, released.cell_ids))
+    found = answer(released, asked(question, released))
     return found.visits, found.error
 
 
@@ -72,7 +77,7 @@ def test_without_errors_of_sums_only_a_single_count_has_an_interval(counts: Path
 
 def test_an_interval_holds_whole_visits_and_is_never_negative(with_sums: Path) -> None:
     released = read_released(with_sums)
-    assert answer(released, asked("cells=A hours=1", released.cell_ids)).interval == (0, 8)
+    assert answer(released, asked("cells=A hours=1", released)).interval == (0, 8)
 
 
 @pytest.mark.parametrize(
@@ -81,6 +86,8 @@ def test_an_interval_holds_whole_visits_and_is_never_negative(with_sums: Path) -
         ("", "must name cells and hours"),
         ("what is where", "must name cells and hours"),
         ("cells=A cells=B 2", "each once"),
+        ("cells=A region=A", "each once"),
+        ("region=A", "published without"),
         ("cells=D", "cells of the release, got 'D'"),
         ("cells=", "cells of the release"),
         ("hours=168", "known hours, got '168'"),
@@ -95,7 +102,48 @@ def test_an_interval_holds_whole_visits_and_is_never_negative(with_sums: Path) -
 )
 def test_unknown_cells_and_hours_are_named(question: str, said: str) -> None:
     with pytest.raises(BadInput, match=said):
-        asked(question, CELLS)
+        asked(question, Released(CELLS, NO_SUMS, PublicInputs()))
+
+
+@pytest.fixture
+def with_inputs(with_sums: Path) -> Path:
+    """The same with regions and factors beside it: two people behind each visit, in C four at most."""
+    share = np.array([0.5, 0.5, 0.5])
+    factors = PeopleFactors(Factor(share, share / [1, 1, 2], share), *(ones(size) for size in (3, HOURS)))
+    inputs = PublicInputs(regions_named(["N", "S", "S"], ["North", "the South", "the South"]), factors)
+    with_sums.with_name("public_inputs_2007-09-10.json").write_bytes(written(inputs, CELLS.to_list()))
+    table = pl.read_parquet(with_sums).with_columns(people=pl.col("count") * 2)
+    table.write_parquet(with_sums)
+    return with_sums
+
+
+def ones(size: int) -> Factor:
+    return Factor(*(np.ones(size) for _ in range(3)))
+
+
+def test_a_region_is_its_cells(with_inputs: Path) -> None:
+    for question in ("region=S hours=3", "region=the South hours=3", "region=S,S hours=3"):
+        assert told(with_inputs, question) == told(with_inputs, "cells=B 2,C hours=3")
+    assert told(with_inputs, "region=S, North")[0] == COUNTS.sum()
+    released = read_released(with_inputs)
+    with pytest.raises(BadInput, match="got 'Soth'; did you mean 'North'"):
+        asked("region=Soth", released)
+
+
+def test_people_are_those_of_the_file_with_the_noise_and_the_bounds(with_inputs: Path) -> None:
+    released = read_released(with_inputs)
+    found = answer(released, asked("cells=C hours=10", released))
+    count = int(COUNTS[2, 10])
+    assert found.people == (2 * count, np.floor(2 * (count - 1.96)), np.ceil(4 * (count + 1.96)))
+    number, low, high = answer(released, asked("cells=A,B 2 hours=10,11", released)).people
+    visits = COUNTS[:2, 10:12].sum()
+    half = 1.96 * np.hypot(2 * 7, 2)  # two hours of what two cells share, and of what each has by itself
+    assert (number, low, high) == (2 * visits, max(0, np.floor(2 * (visits - half))), np.ceil(2 * (visits + half)))
+
+
+def test_without_factors_nobody_is_told_of_people(with_sums: Path) -> None:
+    released = read_released(with_sums)
+    assert answer(released, asked("cells=C hours=10", released)).people is None
 
 
 def test_an_hour_that_clocks_leave_out_is_not_counted(counts: Path, tmp_path: Path) -> None:

@@ -1,0 +1,136 @@
+"""The public inputs of a release beside its geography: which region each cell is in, and factors of people.
+
+They shape no draw and no count, so they may change from week to week. But a published week must not be read otherwise
+later on: its inputs are published with it in a file of its own, which statement and manifest name, and whoever makes
+its files again finds them there. From it anybody can undo people, or add up cells by regions of their own.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from density_assets.calendar import HOURS
+from density_assets.errors import BadInput
+from density_assets.geography.regions import Regions, regions_named
+from density_assets.people_settings import FACTORS
+from density_assets.privacy.accounts import Entry
+from density_assets.publication.files import Naming
+from density_assets.publication.keeping import PublishedStays
+from density_assets.publication.people import Factor, PeopleFactors
+from density_assets.publication.people_tables import ENDS, OF_HOURS
+from density_assets.publication.verification import content_of, digests_in
+
+FORMAT = "density public inputs 1"
+INPUTS_FILE = ("public_inputs", "json")
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class PublicInputs:
+    """Regions and factors of one release; either may be absent."""
+
+    regions: Regions | None = None
+    factors: PeopleFactors | None = None
+
+    def __bool__(self) -> bool:
+        return self.regions is not None or self.factors is not None
+
+
+def written(inputs: PublicInputs, cell_ids: Sequence[str]) -> bytes:
+    """The file of public inputs; nothing where there are none.
+
+    Lists are in the order of `cells`, or of the 168 hours of the week; what is alike everywhere is one number.
+    """
+    if not inputs:
+        return b""
+    regions, factors = inputs.regions, inputs.factors
+    said: dict[str, Any] = {"format": FORMAT, "cells": list(cell_ids)}
+    if regions is not None:
+        said["regions"] = {
+            "names": dict(zip(regions.ids, regions.names, strict=True)),
+            "of_cells": [regions.ids[place] for place in regions.of_cell],
+        }
+    if factors is not None:
+        said["people"] = {
+            "formula": "people = count / (market_share * devices_per_person * active_share)",
+            **{name: _record(getattr(factors, name)) for name in FACTORS},
+        }
+    return (json.dumps(said, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def inputs_in(content: bytes, cell_ids: Sequence[str]) -> PublicInputs:
+    """What `written` wrote, for its cells in this order; none of an empty file."""
+    if not content:
+        return PublicInputs()
+    try:
+        said = json.loads(content)
+        if said["format"] != FORMAT or sorted(said["cells"]) != sorted(cell_ids):
+            raise ValueError("it is of another format, or of other cells")
+        place = {cell: number for number, cell in enumerate(said["cells"])}
+        order = np.array([place[cell] for cell in cell_ids])
+        return PublicInputs(_regions(said.get("regions"), order), _factors(said.get("people"), order))
+    except (ValueError, KeyError, TypeError, AttributeError) as problem:
+        raise BadInput(
+            f"public inputs of a release must be a file that this software wrote for its cells, and are not: {problem}"
+        ) from None
+
+
+def kept_inputs(files: Naming, publications: Sequence[Entry], today: bytes) -> bytes:
+    """What a week is published with: what it was published with before, or today's inputs if it was not.
+
+    publications: what the ledger notes of them, oldest first. today: the file as it would be written now. Only the
+    manifest that the ledger knows is believed, and a file only if that lists its digest.
+    """
+    manifest = content_of(files.file("manifest", "json"))
+    if not publications or publications[-1].body["manifest"] != hashlib.sha256(manifest).hexdigest():
+        return today
+    file = files.file(*INPUTS_FILE)
+    listed = digests_in(manifest).get(file.name)
+    if listed is None:
+        return b""
+    for content in (content_of(file), today):
+        if hashlib.sha256(content).hexdigest() == listed:
+            return content
+    raise PublishedStays(
+        f"the week of {files.week} must keep the regions and factors it is published with, but {file.name} is lost or "
+        "changed, and today's settings give another: restore it from a backup of the release folder, or from a copy "
+        "that was handed out"
+    )
+
+
+def _record(factor: Factor) -> dict[str, Any]:
+    return {end: _alike_or_all(getattr(factor, end)) for end in ENDS}
+
+
+def _alike_or_all(values: Floats) -> float | list[float]:
+    return float(values[0]) if (values == values[0]).all() else [float(value) for value in values]
+
+
+def _regions(said: Mapping[str, Any] | None, order: Ints) -> Regions | None:
+    if said is None:
+        return None
+    of_cells = [said["of_cells"][place] for place in order]
+    return regions_named(of_cells, [said["names"][region] for region in of_cells])
+
+
+def _factors(said: Mapping[str, Any] | None, order: Ints) -> PeopleFactors | None:
+    if said is None:
+        return None
+    of_place = {name: np.arange(HOURS) if name in OF_HOURS else order for name in FACTORS}
+    return PeopleFactors(
+        **{
+            name: Factor(**{end: _everywhere(said[name][end], len(places))[places] for end in ENDS})
+            for name, places in of_place.items()
+        }
+    )
+
+
+def _everywhere(values: float | list[float], size: int) -> Floats:
+    return np.broadcast_to(np.asarray(values, dtype=np.float64), size)

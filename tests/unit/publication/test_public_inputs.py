@@ -1,0 +1,113 @@
+"""Regions and factors of a release: published with it, and kept by a published week whatever settings say later."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from density_assets.calendar import HOURS
+from density_assets.errors import BadInput
+from density_assets.geography.regions import regions_named
+from density_assets.people_settings import FACTORS
+from density_assets.privacy.accounts import Entry
+from density_assets.publication.files import Naming
+from density_assets.publication.keeping import PublishedStays
+from density_assets.publication.people import Factor, PeopleFactors
+from density_assets.publication.people_tables import ENDS
+from density_assets.publication.public_inputs import PublicInputs, inputs_in, kept_inputs, written
+
+CELLS = ["SW", "SE", "NW"]
+REGIONS = regions_named(["S", "S", "N"], ["Süd", "Süd", "Nord"])
+
+
+def factor(values: np.ndarray) -> Factor:
+    return Factor(values, values * 0.9, values * 1.1)
+
+
+def factors(share: float = 0.4) -> PeopleFactors:
+    return PeopleFactors(
+        factor(np.array([share, share, share / 2])), factor(np.ones(3)), factor(np.linspace(0.2, 0.3, HOURS))
+    )
+
+
+BOTH = PublicInputs(REGIONS, factors())
+
+
+@pytest.mark.parametrize("inputs", [BOTH, PublicInputs(REGIONS), PublicInputs(None, factors()), PublicInputs()])
+def test_what_is_written_is_read_again(inputs: PublicInputs) -> None:
+    again = inputs_in(written(inputs, CELLS), CELLS)
+    assert written(again, CELLS) == written(inputs, CELLS)
+    if inputs.regions is not None:
+        assert (again.regions.ids, again.regions.names) == (("N", "S"), ("Nord", "Süd"))
+        assert again.regions.of_cell.tolist() == [1, 1, 0]
+    for name in FACTORS if inputs.factors else ():
+        for end in ENDS:
+            assert np.array_equal(*(getattr(getattr(of.factors, name), end) for of in (again, inputs)))
+
+
+def test_cells_may_be_asked_for_in_another_order() -> None:
+    again = inputs_in(written(BOTH, CELLS), ["NW", "SE", "SW"])
+    assert again.regions.of_cell.tolist() == [0, 1, 1]
+    assert again.factors.market_share.value.tolist() == [0.2, 0.4, 0.4]
+    assert np.array_equal(again.factors.active_share.value, BOTH.factors.active_share.value)
+
+
+def test_readers_find_the_factors_to_undo_people_by() -> None:
+    said = json.loads(written(BOTH, CELLS))
+    assert said["people"]["market_share"]["value"] == [0.4, 0.4, 0.2]
+    assert said["people"]["devices_per_person"] == {"low": 0.9, "value": 1.0, "high": 1.1}
+    assert len(said["people"]["active_share"]["high"]) == HOURS
+    assert said["regions"] == {"names": {"N": "Nord", "S": "Süd"}, "of_cells": ["S", "S", "N"]}
+
+
+@pytest.mark.parametrize("content", [b"{}", b"[]", b"no", written(BOTH, ["A", "B", "C"])])
+def test_what_is_no_such_file_is_refused(content: bytes) -> None:
+    with pytest.raises(BadInput, match="public inputs"):
+        inputs_in(content, CELLS)
+
+
+# --- a published week -------------------------------------------------------------------------------------------------
+
+BEFORE, TODAY = written(BOTH, CELLS), written(PublicInputs(REGIONS, factors(0.5)), CELLS)
+
+
+def published(folder: Path, content: bytes) -> tuple[Naming, list[Entry]]:
+    """A week whose manifest lists the file of its inputs, if it has some; and what the ledger notes of that."""
+    files = Naming(folder, "2007-09-10", 1)
+    file, manifest = files.file("public_inputs", "json"), files.file("manifest", "json")
+    digest = hashlib.sha256(content).hexdigest()
+    if content:
+        file.write_bytes(content)
+    listed = {file.name: {"sha256": digest, "bytes": len(content)}} if content else {}
+    manifest.write_text(json.dumps({"files": listed}))
+    body = {"manifest": hashlib.sha256(manifest.read_bytes()).hexdigest()}
+    return files, [Entry(1, "published", "2007-09-17", body, "")]
+
+
+def test_a_week_that_is_not_published_gets_what_settings_say(tmp_path: Path) -> None:
+    assert kept_inputs(Naming(tmp_path, "2007-09-10", 1), [], TODAY) == TODAY
+
+
+def test_a_published_week_keeps_its_inputs_when_settings_change(tmp_path: Path) -> None:
+    for today in (TODAY, b""):
+        assert kept_inputs(*published(tmp_path, BEFORE), today) == BEFORE
+
+
+def test_a_week_published_without_stays_without(tmp_path: Path) -> None:
+    assert kept_inputs(*published(tmp_path, b""), TODAY) == b""
+
+
+def test_a_lost_file_is_made_again_from_the_same_settings_only(tmp_path: Path) -> None:
+    files, entries = published(tmp_path, BEFORE)
+    files.file("public_inputs", "json").write_bytes(TODAY)  # by whoever can write there
+    assert kept_inputs(files, entries, BEFORE) == BEFORE
+    with pytest.raises(PublishedStays, match="must keep the regions and factors"):
+        kept_inputs(files, entries, TODAY)
+
+
+def test_a_manifest_that_the_ledger_does_not_know_is_not_believed(tmp_path: Path) -> None:
+    files, entries = published(tmp_path, BEFORE)
+    files.file("manifest", "json").write_text(json.dumps({"files": {}}))
+    assert kept_inputs(files, entries, TODAY) == TODAY

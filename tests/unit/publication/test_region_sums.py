@@ -1,0 +1,134 @@
+"""Districts: sums that equal those of the published cells, and errors that are those of the sums or not there."""
+
+from datetime import date
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.sparse import csr_array
+
+from density_assets.calendar import HOURS, week_clock
+from density_assets.estimation.weeks.summary import Kind, Summary
+from density_assets.geography.regions import regions_named
+from density_assets.publication.pages.regions_for_page import people_for_page, regions_for_page
+from density_assets.publication.people import Factor, PeopleFactors, people_in_cells
+from density_assets.publication.regions import WHOLE_CITY, region_sums
+from density_assets.publication.sums import WeekCounts
+
+PARIS = ZoneInfo("Europe/Paris")
+REGIONS = regions_named(["S", "N", "S", "alone"], ["South", "North", "South", "Alone"])
+COUNTS = np.random.default_rng(3).integers(0, 500, (4, HOURS))
+CLOCK = week_clock(date(2007, 9, 10), PARIS)
+SPRING = week_clock(date(2007, 3, 19), PARIS)  # Sunday from 2:00 to 3:00 does not happen
+
+
+def week(clock=CLOCK, *, sums: bool = True) -> WeekCounts:
+    """Errors of 5 in every cell and hour: 3 of each by itself, and 4 that S cells share within an hour."""
+    shared = Kind("places", csr_array(np.array([[4.0], [0], [4], [0]])), np.eye(HOURS))
+    own = Kind("places", csr_array(np.diag([3.0, 5, 3, 5])), np.eye(HOURS))
+    summary = Summary((shared, own), np.zeros((HOURS, 1)))
+    happens = ~np.isin(np.arange(HOURS), clock.missing)
+    return WeekCounts(COUNTS.astype(float), np.full(COUNTS.shape, 5.0), summary if sums else None, happens)
+
+
+def table(clock=CLOCK, **options) -> pl.DataFrame:
+    return region_sums(REGIONS, week(clock, **options), clock)
+
+
+def numbers(sums: pl.DataFrame, region: str | None, period: str, column: str = "count") -> list:
+    of_region = pl.col("region_id").eq_missing(pl.lit(region))
+    return sums.filter(of_region & (pl.col("period") == period))[column].to_list()
+
+
+def test_every_hour_is_the_sum_of_its_cells():
+    sums = table()
+    assert numbers(sums, "S", "hour") == (COUNTS[0] + COUNTS[2]).tolist()
+    assert numbers(sums, "N", "hour") == COUNTS[1].tolist()
+    assert numbers(sums, None, "hour") == COUNTS.sum(axis=0).tolist()
+
+
+def test_regions_add_up_to_the_city_and_hours_to_days_and_the_week():
+    sums = table()
+    for period, size in (("hour", 168), ("day", 7), ("week", 1)):
+        of_regions = np.array([numbers(sums, region, period) for region in ("N", "S", "alone")])
+        assert of_regions.sum(axis=0).tolist() == numbers(sums, None, period)
+        assert len(numbers(sums, None, period)) == size
+    assert numbers(sums, "S", "day")[1] == sum(numbers(sums, "S", "hour")[24:48])
+    assert numbers(sums, "S", "week") == [sum(numbers(sums, "S", "day"))]
+
+
+def test_errors_are_those_of_sums():
+    """What cells share adds up, the rest in squares: 8 and 3 and 3 in an hour, of a day with 24 hours by themselves."""
+    sums = table()
+    in_an_hour = np.sqrt(8**2 + 3**2 + 3**2)
+    assert numbers(sums, "S", "hour", "standard_error") == pytest.approx([in_an_hour] * HOURS, abs=1e-3)
+    assert numbers(sums, "S", "day", "standard_error") == pytest.approx([in_an_hour * 24**0.5] * 7, abs=1e-3)
+    city = np.sqrt(8**2 + 3**2 + 3**2 + 5**2 + 5**2)
+    assert numbers(sums, None, "week", "standard_error") == pytest.approx([city * HOURS**0.5], abs=1e-3)
+    low, high = (numbers(sums, "S", "day", f"count_{end}") for end in ("low", "high"))
+    middle, half = numbers(sums, "S", "day")[0], 1.96 * in_an_hour * 24**0.5
+    assert (low[0], high[0]) == (np.floor(middle - half), np.ceil(middle + half))
+
+
+def test_where_nothing_tells_how_errors_go_together_there_are_none():
+    sums = table(sums=False)
+    assert numbers(sums, "alone", "hour", "standard_error") == [5.0] * HOURS  # a region of one cell is that cell
+    for region, period in (("S", "hour"), ("alone", "day"), (None, "hour"), (None, "week")):
+        for column in ("standard_error", "count_low", "count_high"):
+            assert set(numbers(sums, region, period, column)) == {None}
+    assert numbers(sums, "S", "hour") == (COUNTS[0] + COUNTS[2]).tolist()
+
+
+def test_an_hour_that_does_not_happen_is_in_no_day_and_not_in_the_week():
+    sums, skipped = table(SPRING), 6 * 24 + 2
+    assert list(SPRING.missing) == [skipped]
+    assert numbers(sums, None, "hour")[skipped] == COUNTS[:, skipped].sum()  # as the files of cells have it
+    assert numbers(sums, None, "hour", "timestamp")[skipped] is None
+    assert numbers(sums, None, "week") == [COUNTS.sum() - COUNTS[:, skipped].sum()]
+    assert numbers(sums, None, "day")[6] == COUNTS[:, 144:].sum() - COUNTS[:, skipped].sum()
+
+
+def test_periods_say_when_they_start():
+    sums = table()
+    assert numbers(sums, "N", "day", "timestamp")[2] == "2007-09-12T00:00:00+02:00"
+    assert numbers(sums, "N", "day", "hour") == [0, 24, 48, 72, 96, 120, 144]
+    assert set(sums["week"]) == {date(2007, 9, 10)}
+    assert sums["region_name"].unique(maintain_order=True).to_list() == [WHOLE_CITY, "North", "South", "Alone"]
+
+
+def factors() -> PeopleFactors:
+    """Half of the devices are ours; they are heard of in every second hour, or in every third, or always."""
+    share, ones, active = (np.full(size, value) for size, value in ((4, 0.5), (4, 1.0), (HOURS, 0.5)))
+    return PeopleFactors(
+        Factor(share, share, share), Factor(ones, ones, ones), Factor(active, active / 1.5, active * 2)
+    )
+
+
+def test_people_of_a_region_are_those_of_its_cells():
+    people = people_in_cells(factors(), week()).number
+    sums = region_sums(REGIONS, week(), CLOCK, factors(), people)
+    assert numbers(sums, "S", "hour", "people") == (people[0] + people[2]).tolist()
+    assert numbers(sums, None, "week", "people") == [people.sum()]
+    low, high = (numbers(sums, "S", "hour", f"people_{end}")[5] for end in ("low", "high"))
+    count, half = (COUNTS[0] + COUNTS[2])[5], 1.96 * np.sqrt(8**2 + 3**2 + 3**2)
+    assert low == max(0, np.floor((count - half) * 2))
+    assert high == np.ceil((count + half) * 6)
+
+
+def test_a_page_gets_the_numbers_of_the_files():
+    people = people_in_cells(factors(), week()).number
+    sums = region_sums(REGIONS, week(), CLOCK, factors(), people)
+    city, _, south, alone = regions_for_page(sums, REGIONS)
+    assert (city["name"], city["cells"]) == (WHOLE_CITY, [0, 1, 2, 3])
+    assert (south["id"], south["cells"], alone["cells"]) == ("S", [0, 2], [3])
+    assert south["people"] == [
+        number for period in ("hour", "day", "week") for number in numbers(sums, "S", period, "people")
+    ]
+    assert len(south["count_low"]) == 176
+    unknown = regions_for_page(table(sums=False), REGIONS)[0]
+    assert set(unknown["count_low"]) == {None}
+    assert "people" not in unknown
+    rates = people_for_page(factors())
+    assert rates["stated"]["cells"] == [2.0] * 4
+    assert (rates["fewest"]["hours"][0], rates["most"]["hours"][0]) == (1.0, 3.0)
