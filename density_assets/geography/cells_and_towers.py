@@ -5,6 +5,7 @@ Only values live here; reading them from files is `cells.py` and `towers.py`, in
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,6 +13,8 @@ from typing import Any
 import numpy as np
 import shapely
 from numpy.typing import NDArray
+
+BILLION = 10**9
 
 
 @dataclass(frozen=True)
@@ -73,16 +76,20 @@ class Towers:
         return len(self.ids)
 
 
-def geography_hash(cells: Cells, towers: Towers) -> str:
+def geography_hash(cells: Cells, towers: Towers, footprints: Sequence[tuple[str, str, float]] = ()) -> str:
     """One hash of the public geography, to the centimetre: measurements of another geography are other measurements.
 
     It must not change with the version of a library, or an upgrade would pay for every release again; hence coordinates
     rounded to centimetres and written as text.
+
+    footprints: tower, cell and share, where footprints take the place of areas; shares count to a billionth.
     """
-    content = {
+    content: dict[str, Any] = {
         "cells": [[str(id_), _centimetres(shape)] for id_, shape in zip(cells.ids, cells.polygons, strict=True)],
         "towers": [[str(id_), *_rounded(xy)] for id_, xy in zip(towers.ids, towers.xy, strict=True)],
     }
+    if footprints:
+        content["footprints"] = [[tower, cell, round(share * BILLION)] for tower, cell, share in footprints]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 

@@ -1,8 +1,11 @@
 """Where a city's public geography comes from: invented, or read from the files its settings name."""
 
+import polars as pl
+
 from density_assets.geography.cells import read_cells
 from density_assets.geography.cells_and_towers import Cells, Towers
 from density_assets.geography.embedded import embedded_city
+from density_assets.geography.footprints import Footprints, read_footprints
 from density_assets.geography.towers import read_towers
 from density_assets.settings import Settings
 
@@ -30,4 +33,22 @@ def city_towers(settings: Settings, cells: Cells) -> Towers:
         valid_from=city.tower_valid_from,
         valid_to=city.tower_valid_to,
         since=city.first_week,
+    )
+
+
+def city_footprints(settings: Settings, antennas: pl.DataFrame, cells: Cells) -> Footprints | None:
+    """Which areas antennas are heard in; none where areas of overlap say it.
+
+    antennas: as `antennas_table` has them.
+    """
+    city = settings.city
+    if city.footprints is None:
+        return None
+    return read_footprints(
+        settings.path(city.footprints),
+        tower=city.footprint_tower,
+        cell=city.footprint_cell,
+        share=city.footprint_share,
+        antennas=antennas,
+        cell_ids=cells.ids.tolist(),
     )
