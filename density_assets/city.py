@@ -5,7 +5,6 @@ schemes can live in one process. Stores are opened when they are first used, so 
 touching a disk.
 """
 
-import os
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -33,7 +32,8 @@ from density_assets.publication.verification import read_statement
 from density_assets.schemes import learning_scheme, scheme_of
 from density_assets.schemes.scheme import Plan, Scheme
 from density_assets.setting_types import is_url
-from density_assets.settings import Settings, load_settings
+from density_assets.settings import Settings
+from density_assets.shared_settings import all_settings_here, others, settings_here
 from resources.anchors import Place, TimeStamps, anchor, heads, places, signed_head
 from resources.draws import witnesses_under
 from resources.ledger.ledger import Ledger, Order, may_charge, today
@@ -61,6 +61,7 @@ class City:
     noise: where draws come from; releases of anything but OpenDP's are refused.
     sealed: whether steps that may be handed out run without a way to the confidential folders.
     version: of its scheme, where a week was drawn by an earlier one.
+    others: settings of the cities that share its Dagster instance, whose files are as secret as its own.
     """
 
     settings: Settings
@@ -68,12 +69,19 @@ class City:
     noise: Noise = field(default_factory=OpenDpNoise)
     sealed: bool = True
     version: int | None = None
+    others: tuple[Settings, ...] = ()
 
     @classmethod
     def here(cls) -> "City":
         """The city the environment names: `DENSITY_SETTINGS` (none: the embedded city) under `DENSITY_HOME`."""
-        file = os.environ.get("DENSITY_SETTINGS")
-        return cls(load_settings(Path(file) if file else None), home_here())
+        chosen, beside = settings_here()
+        return cls(chosen, home_here(), others=beside)
+
+    @classmethod
+    def all_here(cls) -> "list[City]":
+        """All cities of the Dagster instance that the environment names."""
+        every = all_settings_here()
+        return [cls(settings, home_here(), others=others(settings, every)) for settings in every]
 
     @property
     def name(self) -> str:
@@ -299,13 +307,21 @@ class City:
 
     def geography(self) -> str:
         """Of the public cells and towers, and of footprints if there are any; empty before they are made."""
-        needed = ("cells", "towers", *(("overlaps",) if self.settings.city.footprints else ()))
+        needed = GEOGRAPHY_TABLES if self.settings.city.footprints else GEOGRAPHY_TABLES[:2]
         if not all(self.store.written(*needed)):
             return ""
-        cells, towers = (self.store.read_public(table) for table in ("cells", "towers"))
-        # The table knows what shares it holds: settings may have changed since it was made.
-        shares = footprints_from(self.store.read_public("overlaps")) if all(self.store.written("overlaps")) else []
-        return geography_hash(cells_from(cells), towers_from(towers), shares)
+        written = self.store.written(*GEOGRAPHY_TABLES)
+        if written not in self._geographies:
+            cells, towers = (self.store.read_public(table) for table in ("cells", "towers"))
+            # The table knows what shares it holds: settings may have changed since it was made.
+            shares = footprints_from(self.store.read_public("overlaps")) if written[-1] else []
+            self._geographies[written] = geography_hash(cells_from(cells), towers_from(towers), shares)
+        return self._geographies[written]
+
+    @cached_property
+    def _geographies(self) -> dict[tuple[int, ...], str]:
+        """Those hashed before, by when they were written: each asset of a week asks."""
+        return {}
 
     def towers(self) -> int | None:
         """How many public towers there are; none before they are made. Asking leaves a home as it is."""

@@ -12,6 +12,8 @@ import dagster as dg
 from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
 
 from density_assets.city import City
+from density_assets.graph.jobs import JOBS
+from density_assets.graph.naming import instance_folder, key, own
 from density_assets.graph.partitions import weekly_partitions
 from density_assets.graph.zones import GROUPS
 from density_assets.privacy.zones import Zone
@@ -20,7 +22,7 @@ from density_assets.settings import Settings
 from resources.alerts import Alert, deliver, quotable
 
 HOUR_OF_RELEASE = 6  # Monday, on the city's clocks: later than any hour that a clock change skips or repeats
-FOLLOWERS = {dg.AssetKey("density_report"), dg.AssetKey("ledger")}  # cheap, released, made of released tables only
+FOLLOWERS = ("density_report", "ledger")  # cheap, released, made of released tables only
 
 
 def weekly_schedule(city: City, job: UnresolvedAssetJobDefinition) -> dg.ScheduleDefinition:
@@ -28,7 +30,7 @@ def weekly_schedule(city: City, job: UnresolvedAssetJobDefinition) -> dg.Schedul
     settings, weeks = city.settings, weekly_partitions(city)
 
     @dg.schedule(
-        name="every_monday",
+        name=own(city, "every_monday"),
         job=job,
         cron_schedule=f"0 {HOUR_OF_RELEASE} * * 1",
         execution_timezone=settings.city.timezone,
@@ -57,23 +59,23 @@ def sensors(city: City, job: UnresolvedAssetJobDefinition) -> list[dg.SensorDefi
     if city.settings.city.visits is not None:
         useful.append(_complete_weeks(city, job, city.settings.city.visits))
     if city.settings.alerts.wanted:
-        undelivered = city.home / city.name / "dagster" / "undelivered_alerts.jsonl"
-        useful.append(_failure_alerts(city.settings, undelivered))
+        useful.append(_failure_alerts(city, instance_folder(city) / "undelivered_alerts.jsonl"))
     return useful
 
 
-def following(assets: list[dg.AssetsDefinition]) -> list[dg.AssetsDefinition]:
+def following(city: City, assets: list[dg.AssetsDefinition]) -> list[dg.AssetsDefinition]:
     """The same assets; the followers are materialised when what they read was, outside the run that did it."""
-    public = dg.AssetSelection.groups(GROUPS[Zone.PUBLIC])  # made again by every run, and equal
+    public = dg.AssetSelection.groups(own(city, GROUPS[Zone.PUBLIC]))  # made again by every run, and equal
     follow = (
         dg.AutomationCondition.any_deps_updated().ignore(public).since_last_handled()
         & ~dg.AutomationCondition.any_deps_missing()
         & ~dg.AutomationCondition.any_deps_in_progress()
         & ~dg.AutomationCondition.in_progress()
     )
+    followers = {key(city, name) for name in FOLLOWERS}
     return [
         asset.map_asset_specs(
-            lambda spec: spec.replace_attributes(automation_condition=follow) if spec.key in FOLLOWERS else spec
+            lambda spec: spec.replace_attributes(automation_condition=follow) if spec.key in followers else spec
         )
         for asset in assets
     ]
@@ -83,7 +85,7 @@ def _complete_weeks(city: City, job: UnresolvedAssetJobDefinition, pattern: str)
     settings, weeks = city.settings, weekly_partitions(city)
 
     @dg.sensor(
-        name="complete_weeks",
+        name=own(city, "complete_weeks"),
         job=job,
         minimum_interval_seconds=300,
         description="Starts a week once `_SUCCESS` lies beside its visit files: once, oldest first, files unread.",
@@ -92,7 +94,7 @@ def _complete_weeks(city: City, job: UnresolvedAssetJobDefinition, pattern: str)
         if "{week}" not in pattern:
             yield dg.SkipReason("city.visits must hold {week}: without it _SUCCESS does not say which week is complete")
             return
-        released = context.instance.get_materialized_partitions(dg.AssetKey("density"))
+        released = context.instance.get_materialized_partitions(key(city, "density"))
         waiting = [week for week in weeks.get_partition_keys() if week not in released]
         complete = [week for week in waiting if _delivered(settings, week)]
         for week in complete:
@@ -110,15 +112,19 @@ def _delivered(settings: Settings, week: str) -> bool:
     return pattern is None or is_complete(pattern, date.fromisoformat(week), settings.folder)
 
 
-def _failure_alerts(settings: Settings, undelivered: Path) -> dg.SensorDefinition:
+def _failure_alerts(city: City, undelivered: Path) -> dg.SensorDefinition:
+    settings = city.settings
+
     @dg.run_failure_sensor(
-        name="failure_alerts",
+        name=own(city, "failure_alerts"),
         default_status=dg.DefaultSensorStatus.RUNNING,
         monitor_all_code_locations=True,
         description="Reports a failed run where `[alerts]` says: run, job, week, step and an error without values.",
     )
     def failure_alerts(context: dg.RunFailureSensorContext) -> None:
         run = context.dagster_run
+        if not _concerns(city, run):
+            return
         for step, error in failures(context):
             alert = Alert(
                 at=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -133,6 +139,14 @@ def _failure_alerts(settings: Settings, undelivered: Path) -> dg.SensorDefinitio
                 context.log.warning(problem)
 
     return failure_alerts
+
+
+def _concerns(city: City, run: dg.DagsterRun) -> bool:
+    """Whether a run is one of the city's; whoever is told of one city's may not be meant to know of another's."""
+    if not city.others:
+        return True
+    chosen = {asset.path[0] for asset in run.asset_selection or ()}
+    return run.job_name in {own(city, job) for job in JOBS} or city.name in chosen
 
 
 def failures(context: dg.RunFailureSensorContext) -> list[tuple[str | None, str]]:

@@ -20,6 +20,7 @@ from density_assets.city import City
 from density_assets.errors import BadInput
 from density_assets.graph.acting import AGAIN_TAG, act_of_run
 from density_assets.graph.jobs import REBUILD
+from density_assets.graph.naming import own
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.acts import Act
 from density_assets.privacy.estimates import DrawUsed
@@ -249,7 +250,7 @@ def step_for(
     say, warn = context.log.info, context.log.warning
     if zone.free:
         return Step(city.settings, read, say, warn, AGAIN_TAG in context.run.tags)
-    rebuilding, act = context.run.job_name == REBUILD, act_of_run(context.run.tags, city.settings)
+    rebuilding, act = context.run.job_name == own(city, REBUILD), act_of_run(context.run.tags, city.settings)
     return RecordStep(city.settings, read, say, warn, city=city, rebuilding=rebuilding, act=act)
 
 

@@ -135,7 +135,7 @@ def test_a_week_is_released_with_footprints_under_a_geography_of_its_own(tmp_pat
     town = with_footprints(tmp_path)
     town.set("[engine]", f'[scheme]\nname = "{scheme}"\n[privacy]\nepsilon = 50.0\nbudget_epsilon = 100.0\n[engine]')
     settings, home = load_settings(town.settings), tmp_path / "home"
-    said, _ = inspect(settings, settings.city.first_week, home)
+    said = str(inspect(settings, settings.city.first_week, home))
     assert "footprints 7 shares; 5.0% of their mass lies outside; 0 antennas unknown" in said
     assert materialise(town.settings, home, sealed=False).success
     city = City(settings, home)
