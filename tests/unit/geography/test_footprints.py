@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from runs import WEEK, materialise, only
+from runs import MONDAY, WEEK, materialise, only
 from town import make_town
 
 from density_assets.city import City
@@ -135,8 +135,8 @@ def test_a_week_is_released_with_footprints_under_a_geography_of_its_own(tmp_pat
     town = with_footprints(tmp_path)
     town.set("[engine]", f'[scheme]\nname = "{scheme}"\n[privacy]\nepsilon = 50.0\nbudget_epsilon = 100.0\n[engine]')
     settings, home = load_settings(town.settings), tmp_path / "home"
-    said = str(inspect(settings, settings.city.first_week, home))
-    assert "footprints 7 shares; 5.0% of their mass lies outside; 0 antennas unknown" in said
+    said = str(inspect(settings, MONDAY, home))
+    assert "footprints 6 shares; 5.0% of their mass lies outside; 0 antennas unknown" in said
     assert materialise(town.settings, home, sealed=False).success
     city = City(settings, home)
     tables = {name: city.store.read_public(name) for name in ("overlaps", "towers", "cells")}
@@ -146,7 +146,7 @@ def test_a_week_is_released_with_footprints_under_a_geography_of_its_own(tmp_pat
     assert overlaps_table(pieces, tables["towers"], tables["cells"]).equals(tables["overlaps"])
     plain = geography_hash(cells_from(tables["cells"]), towers_from(tables["towers"]))
     assert city.geography() != plain
-    assert city.release(settings.city.first_week).geography == city.geography()
+    assert city.release(MONDAY).geography == city.geography()
     counts = pl.read_parquet(home / f"town/release/density_{WEEK}.parquet")
     assert set(counts["cell_id"]) == set(CELLS)
 
