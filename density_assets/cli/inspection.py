@@ -159,7 +159,7 @@ def _look_at_records(settings: Settings, towers: Towers, week: date, home: Path,
     """Say what the records of a week hold, as far as they can be read."""
     city = settings.city
     assert city.visits is not None
-    named = record_files(city.visits, week, settings.folder)
+    named = record_files(settings, week)
     refuse_kept(named, home, roots_under(home))
     if is_url(city.visits):
         said = f"{len(named):,} at {city.visits}, read by Spark only: their records are not looked at here"
@@ -177,8 +177,8 @@ def _look_at_records(settings: Settings, towers: Towers, week: date, home: Path,
 
 
 def _files(settings: Settings, week: date, files: list[Path]) -> Iterator[tuple[str, str]]:
-    complete = is_complete(settings.city.visits or "", week, settings.folder)
-    said = "complete" if complete else "no _SUCCESS: not known to be complete"
+    marker = settings.city.visits_complete
+    said = "complete" if is_complete(settings, week) else f"no {marker}: not known to be complete"
     yield "files", f"{len(files):,}, {sum(file.stat().st_size for file in files) / 1e6:,.1f} MB, {said}"
 
 

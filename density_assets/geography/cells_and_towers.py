@@ -59,6 +59,7 @@ class Towers:
         antennas that share a point share a site, antennas outside the city are absent.
     merged, outside: how many antennas were merged into another's site or dropped, for the log.
     repeated: how many rows of the list name an antenna that another one does.
+    beyond: identifiers of antennas outside the city: records at them are no records at unknown antennas.
     moved: how many antennas are listed at several places and stand where their newest row says.
     expired: how many rows ended before the first week of the city.
     """
@@ -69,6 +70,7 @@ class Towers:
     merged: int = 0
     outside: int = 0
     repeated: int = 0
+    beyond: tuple[Any, ...] = ()
     moved: int = 0
     expired: int = 0
 

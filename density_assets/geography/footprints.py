@@ -17,6 +17,7 @@ from density_assets.errors import BadInput, some
 from density_assets.geography.listed_rows import numbers, read_rows
 from density_assets.geography.overlaps import Overlaps
 from density_assets.geography.public_files import public_files
+from density_assets.geography.tables import antennas_inside
 
 LEAST_MASS = 1e-9  # of an antenna within the city; with less, what is left is rounding
 ROUNDING = 1e-6  # by which a probability may be above one
@@ -45,6 +46,7 @@ def read_footprints(
     tower, cell, share: columns of the antenna's identifier, the cell's and the probability.
     antennas: identifier and site of every antenna in the city.
     """
+    antennas = antennas_inside(antennas)
     rows = read_rows(public_files(path), {"antenna": tower, "cell": cell, "share": share}, "footprints")
     shares = _probabilities(rows["share"], path, share)
     antenna = _places(_texts(rows["antenna"], path, tower), antennas["antenna_id"])

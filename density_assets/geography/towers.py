@@ -74,11 +74,14 @@ def read_towers(
         latest = np.flatnonzero(newest(rows, ids))
         moved = _moved(ids, place)
         antennas = latest[_first_rows(ids[latest], place[latest], path, tower_id)]
-    inside = antennas[_inside(xy[antennas], cells)]
+    there = _inside(xy[antennas], cells)
+    inside, beyond = antennas[there], antennas[~there]
     if len(inside) == 0:
         raise _all_outside(raw, xy, crs, cells, path)
-    sites = _sites(ids, xy, place, inside, outside=len(antennas) - len(inside))
-    return replace(sites, repeated=len(rows) - len(antennas), moved=moved, expired=len(listed) - len(rows))
+    sites = _sites(ids, xy, place, inside, outside=len(beyond))
+    named = () if ids is None else tuple(ids[beyond].tolist())
+    counts = {"repeated": len(rows) - len(antennas), "moved": moved, "expired": len(listed) - len(rows)}
+    return replace(sites, beyond=named, **counts)
 
 
 def listed_points(path: Path, x: str, y: str) -> NDArray[np.float64]:

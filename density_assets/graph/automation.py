@@ -17,7 +17,7 @@ from density_assets.graph.naming import instance_folder, key, own
 from density_assets.graph.partitions import weekly_partitions
 from density_assets.graph.zones import GROUPS
 from density_assets.privacy.zones import Zone
-from density_assets.records.found_files import is_complete
+from density_assets.records.found_files import is_complete, says_which_week
 from density_assets.settings import Settings
 from resources.alerts import Alert, deliver, quotable
 
@@ -45,8 +45,8 @@ def weekly_schedule(city: City, job: UnresolvedAssetJobDefinition) -> dg.Schedul
             return dg.SkipReason(f"there are no weeks after that of {last}: city.last_week says so")
         if not _delivered(settings, ended[-1]):
             return dg.SkipReason(
-                f"the week of {ended[-1]} must have _SUCCESS beside its visit files: what is drawn from a part of them "
-                "stays drawn. Turn on complete_weeks, which waits for it, or start the week by hand"
+                f"the week of {ended[-1]} must have {settings.city.visits_complete} beside its visit files: what is "
+                "drawn from a part of them stays drawn. Turn on complete_weeks, which waits for it, or start it by hand"
             )
         return dg.RunRequest(run_key=ended[-1], partition_key=ended[-1])
 
@@ -57,7 +57,7 @@ def sensors(city: City, job: UnresolvedAssetJobDefinition) -> list[dg.SensorDefi
     """Those that make sense for a city: real records become complete, simulated ones always are."""
     useful = []
     if city.settings.city.visits is not None:
-        useful.append(_complete_weeks(city, job, city.settings.city.visits))
+        useful.append(_complete_weeks(city, job))
     if city.settings.alerts.wanted:
         useful.append(_failure_alerts(city, instance_folder(city) / "undelivered_alerts.jsonl"))
     return useful
@@ -81,18 +81,21 @@ def following(city: City, assets: list[dg.AssetsDefinition]) -> list[dg.AssetsDe
     ]
 
 
-def _complete_weeks(city: City, job: UnresolvedAssetJobDefinition, pattern: str) -> dg.SensorDefinition:
+def _complete_weeks(city: City, job: UnresolvedAssetJobDefinition) -> dg.SensorDefinition:
     settings, weeks = city.settings, weekly_partitions(city)
 
     @dg.sensor(
         name=own(city, "complete_weeks"),
         job=job,
         minimum_interval_seconds=300,
-        description="Starts a week once `_SUCCESS` lies beside its visit files: once, oldest first, files unread.",
+        description="Starts a week once `_SUCCESS` or the like says it is complete: once, oldest first, files unread.",
     )
     def complete_weeks(context: dg.SensorEvaluationContext) -> Iterator[dg.RunRequest | dg.SkipReason]:
-        if "{week}" not in pattern:
-            yield dg.SkipReason("city.visits must hold {week}: without it _SUCCESS does not say which week is complete")
+        if not says_which_week(settings):
+            yield dg.SkipReason(
+                "city.visits must hold {week}, or folders of {day}: without them "
+                f"{settings.city.visits_complete} does not say which week is complete"
+            )
             return
         released = context.instance.get_materialized_partitions(key(city, "density"))
         waiting = [week for week in weeks.get_partition_keys() if week not in released]
@@ -108,8 +111,7 @@ def _complete_weeks(city: City, job: UnresolvedAssetJobDefinition, pattern: str)
 
 def _delivered(settings: Settings, week: str) -> bool:
     """Whether all records of a week are there; simulated ones always are."""
-    pattern = settings.city.visits
-    return pattern is None or is_complete(pattern, date.fromisoformat(week), settings.folder)
+    return settings.city.synthetic or is_complete(settings, date.fromisoformat(week))
 
 
 def _failure_alerts(city: City, undelivered: Path) -> dg.SensorDefinition:
