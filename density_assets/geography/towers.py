@@ -80,8 +80,8 @@ def read_towers(
         raise _all_outside(raw, xy, crs, cells, path)
     sites = _sites(ids, xy, place, inside, outside=len(beyond))
     named = () if ids is None else tuple(ids[beyond].tolist())
-    counts = {"repeated": len(rows) - len(antennas), "moved": moved, "expired": len(listed) - len(rows)}
-    return replace(sites, beyond=named, **counts)
+    repeated, expired = len(rows) - len(antennas), len(listed) - len(rows)
+    return replace(sites, beyond=named, repeated=repeated, moved=moved, expired=expired)
 
 
 def listed_points(path: Path, x: str, y: str) -> NDArray[np.float64]:

@@ -2,7 +2,7 @@
 
 An estimate smooths over such an hour, and so gives it counts that mean nothing. A release has none: its rows stay, so
 that every cell has 168, with a count of zero and a standard error of zero. Sums over days are right without a word, and
-errors of sums know that nothing can err there. Weeks in the first layout of files keep the counts they were signed with.
+errors of sums know that nothing can err there. Weeks in the first layout of files keep their counts, as signed.
 """
 
 import polars as pl

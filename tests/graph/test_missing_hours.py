@@ -51,7 +51,10 @@ def test_the_skipped_hour_has_rows_and_no_counts(release):
     assert others["timestamp"].null_count() == 0
     assert (others["standard_error"] > 0).all()
     before = others.filter(pl.col("hour").is_in([SKIPPED - 1, SKIPPED + 1])).sort("cell_id", "hour")["timestamp"]
-    assert before.head(2).to_list() == ["2007-10-28T01:00:00+10:00", "2007-10-28T03:00:00+11:00"]
+    assert [moment.isoformat() for moment in before.head(2)] == [
+        "2007-10-28T01:00:00+10:00",
+        "2007-10-28T03:00:00+11:00",
+    ]
 
 
 def test_every_file_says_the_same_and_verifies(release):
@@ -94,6 +97,6 @@ def test_a_week_that_was_signed_with_counts_there_keeps_them_until_somebody_says
     assert density.filter(hour=SKIPPED)["count"].sum() == 0
     old = pl.read_parquet(signed[f"density_{WEEK}.parquet"])
     hours = [hour for hour in range(168) if hour != SKIPPED]
-    was, now = (table.filter(pl.col("hour").is_in(hours))["count"] for table in (old, density))
+    was, now = (table.filter(pl.col("hour").is_in(hours)).sort("cell_id", "hour")["count"] for table in (old, density))
     assert was.equals(now)
     assert (old.filter(hour=SKIPPED)["standard_error"] > 0).all()  # the count itself may be drawn as zero
