@@ -21,6 +21,7 @@ from density_assets.graph.automation import following, sensors, weekly_schedule
 from density_assets.graph.catalogue import Catalogue
 from density_assets.graph.checks import CHECKS
 from density_assets.graph.console import console
+from density_assets.graph.freshness import freshness_check, watched
 from density_assets.graph.partitions import weekly_partitions
 from density_assets.graph.past import learns
 from density_assets.graph.research import study_asset
@@ -47,9 +48,10 @@ def build(city: City, *, by_force: bool = False) -> dg.Definitions:
     secret = [blueprint.name for blueprint in BLUEPRINTS if blueprint.zone.secret]
     purges = [jobs.purge_job(city, secret, force=force) for force in ([False, True] if by_force else [False])]
     finals = [jobs.final_estimate(city, weeks)] if learns(city) else []
+    fresh = [freshness_check(city)] if watched(city) else []
     return dg.Definitions(
         assets=following(city, assets),
-        asset_checks=[check.build(city, known) for check in CHECKS],
+        asset_checks=[*(check.build(city, known) for check in CHECKS), *fresh],
         jobs=[
             weekly,
             jobs.rebuild_release(city, weeks),
