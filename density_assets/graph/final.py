@@ -34,6 +34,7 @@ from density_assets.graph.contents import (
 from density_assets.graph.estimating import ORIGINS_OF_SUMS
 from density_assets.graph.following import OPEN, other_estimate, other_files
 from density_assets.graph.past import DRAWN, PAST, folded, learns, measured_in, refuse_unknown_draws, state_after
+from density_assets.graph.public_inputs import of_inputs
 from density_assets.graph.signing import Noted, aside_of, covering, listed, sign
 from density_assets.graph.step import Made, Step
 from density_assets.graph.vintages import final_of
@@ -172,7 +173,7 @@ def _refuse_outdated(city: City, step: Step, final: Estimated) -> None:
         *("final_series.visits", "final_series.standard_error", "final_errors_of_sums.value"),
         *("density.count", "cells.geometry"),
     ),
-    deps=(*DOORS, "signed_release"),
+    deps=lambda city: (*DOORS, "signed_release", *of_inputs(city)),
     kinds=("csv", "parquet", "html", "json"),
     group=FINAL,
     given=("accounts", "paid_by", "final"),

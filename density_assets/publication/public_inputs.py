@@ -7,7 +7,7 @@ its files again finds them there. From it anybody can undo people, or add up cel
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,16 +65,20 @@ def written(inputs: PublicInputs, cell_ids: Sequence[str]) -> bytes:
     return (json.dumps(said, indent=1, ensure_ascii=False) + "\n").encode()
 
 
-def inputs_in(content: bytes, cell_ids: Sequence[str]) -> PublicInputs:
-    """What `written` wrote, for its cells in this order; none of an empty file."""
+def inputs_in(content: bytes, cell_ids: Sequence[str] | None = None) -> PublicInputs:
+    """What `written` wrote; none of an empty file.
+
+    cell_ids: its cells, in the order they are wanted in; by default in that of the file.
+    """
     if not content:
         return PublicInputs()
     try:
         said = json.loads(content)
-        if said["format"] != FORMAT or sorted(said["cells"]) != sorted(cell_ids):
+        wanted = said["cells"] if cell_ids is None else cell_ids
+        if said["format"] != FORMAT or sorted(said["cells"]) != sorted(wanted):
             raise ValueError("it is of another format, or of other cells")
         place = {cell: number for number, cell in enumerate(said["cells"])}
-        order = np.array([place[cell] for cell in cell_ids])
+        order = np.array([place[cell] for cell in wanted])
         return PublicInputs(_regions(said.get("regions"), order), _factors(said.get("people"), order))
     except (ValueError, KeyError, TypeError, AttributeError) as problem:
         raise BadInput(
@@ -82,26 +86,28 @@ def inputs_in(content: bytes, cell_ids: Sequence[str]) -> PublicInputs:
         ) from None
 
 
-def kept_inputs(files: Naming, publications: Sequence[Entry], today: bytes) -> bytes:
-    """What a week is published with: what it was published with before, or today's inputs if it was not.
+def kept_digest(files: Naming, publications: Sequence[Entry]) -> str | None:
+    """Digest of the inputs that a week is published with: empty if it is without, none if it is not published.
 
-    publications: what the ledger notes of them, oldest first. today: the file as it would be written now. Only the
-    manifest that the ledger knows is believed, and a file only if that lists its digest.
+    publications: what the ledger notes of them, oldest first. Only the manifest that the ledger knows is believed.
     """
     manifest = content_of(files.file("manifest", "json"))
     if not publications or publications[-1].body["manifest"] != hashlib.sha256(manifest).hexdigest():
-        return today
-    file = files.file(*INPUTS_FILE)
-    listed = digests_in(manifest).get(file.name)
-    if listed is None:
+        return None
+    return digests_in(manifest).get(files.file(*INPUTS_FILE).name, "")
+
+
+def kept_inputs(files: Naming, digest: str, candidates: Iterable[bytes]) -> bytes:
+    """The inputs that a week is published with: the first of these contents that has the digest."""
+    if not digest:
         return b""
-    for content in (content_of(file), today):
-        if hashlib.sha256(content).hexdigest() == listed:
+    for content in candidates:
+        if hashlib.sha256(content).hexdigest() == digest:
             return content
     raise PublishedStays(
-        f"the week of {files.week} must keep the regions and factors it is published with, but {file.name} is lost or "
-        "changed, and today's settings give another: restore it from a backup of the release folder, or from a copy "
-        "that was handed out"
+        f"the week of {files.week} must keep the regions and factors it is published with, but "
+        f"{files.file(*INPUTS_FILE).name} is lost or changed, and today's settings give another: restore it from a "
+        "backup of the release folder, or from a copy that was handed out"
     )
 
 
