@@ -34,7 +34,7 @@ from density_assets.publication.files import (
 )
 from density_assets.publication.keeping import published_statement, refuse_other_files
 from density_assets.publication.manifest import Seal
-from density_assets.publication.pages.areas import Area, areas_by_day
+from density_assets.publication.pages.areas import Area, areas_by_day, city_and_parts
 from density_assets.publication.pages.page import ReportData, report_html
 from density_assets.publication.statement import Facts, as_markdown, statement
 from density_assets.publication.sum_errors import summary_from
@@ -166,10 +166,11 @@ def page_file(
         "Audit of all releases": AUDIT_PAGE,
     }
     counts, errors = (density[name].to_numpy().reshape(-1, HOURS) for name in ("count", "standard_error"))
+    summary = None if sums is None else summary_from(sums, cells["cell_id"])
     areas: list[Area] = []
-    if sums is not None:
+    if summary is not None:
         happens = ~np.isin(np.arange(HOURS), step.clock.missing)
-        areas = areas_by_day(summary_from(sums, cells["cell_id"]), counts, errors, city.centroids, happens)
+        areas = areas_by_day(summary, counts, errors, city.centroids, happens)
     worth = _worth_to_say(step, density, sums)
     page = report_html(
         ReportData(
@@ -188,6 +189,9 @@ def page_file(
             vintage=_vintage(step),
             areas=areas,
             warning=" ".join(worth.warnings) if worth else "",
+            sums=summary,
+            groups={name: np.flatnonzero(part).tolist() for name, part in city_and_parts(city.centroids).items()},
+            missing=list(step.clock.missing),
         )
     )
     return {files.file("report", "html"): page.encode()}

@@ -147,8 +147,8 @@ def test_errors_of_its_sums_are_stated_signed_explained_and_shown(released):
     assert errors.schema == first.schema
     assert not errors.equals(first)
     page, table = (folder / f"report_{name}.html").read_text(), counts(home, name)
-    row = page[page.index("<td>whole city</td>") :].split("</tr>")[0]
-    assert f"{table['count'].sum():,} " in row.split("<td")[-1]
+    row = page[page.index(">whole city</th>") :].split("</tr>")[0]
+    assert f">{table['count'].sum():,}<" in row.split("<td")[-1]
     assert f'href="./{file}"' in page
 
 

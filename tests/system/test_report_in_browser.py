@@ -1,6 +1,5 @@
 """The page in a real browser, read from disk: what a reader does and what the page answers."""
 
-from collections.abc import Iterator
 from datetime import date
 
 import numpy as np
@@ -10,10 +9,10 @@ from shapely import box
 from density_assets.publication.pages.page import ReportData, report_html
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-from browser import needs_browser, open_browser  # noqa: E402
+from browser import needs_browser  # noqa: E402
+from report_reader import Reader  # noqa: E402
 from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
-from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402
 
 WEDNESDAY_14 = 2 * 24 + 14
 HOSTILE = '<script>document.title = "taken"</script><b id="intruder">&"'
@@ -22,13 +21,6 @@ TITLE = '"><img id="intruder" src=x onerror="document.title = 1"></title><script
 STATEMENT = f"# Statement\n\n{HOSTILE}\n\n- a charge: `{'5778' * 16}`\n\n```\n{'code ' * 40}\n```\n"
 
 pytestmark = needs_browser
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory) -> Iterator["webdriver.Chrome"]:
-    driver = open_browser(tmp_path_factory.mktemp("profile"))
-    yield driver
-    driver.quit()
 
 
 @pytest.fixture(scope="module")
@@ -47,48 +39,11 @@ def address(tmp_path_factory) -> str:
     return file.as_uri()
 
 
-class Reader:
-    """A person at the page."""
-
-    def __init__(self, driver):
-        self.driver = driver
-
-    def open(self, address: str) -> None:
-        self.driver.get("about:blank")  # a new hash alone would not load the page again
-        self.driver.get(address)
-
-    def part(self, id_: str):
-        return self.driver.find_element(By.ID, id_)
-
-    def text(self, id_: str) -> str:
-        return self.part(id_).text
-
-    def hour(self) -> int:
-        return int(self.part("hour").get_property("value"))
-
-    def click_cell(self, number: int) -> None:
-        webdriver.ActionChains(self.driver).move_to_element(self.cell(number)).click().perform()
-
-    def cell(self, number: int):
-        return self.driver.find_element(By.CSS_SELECTOR, f'#cells path[data-cell="{number}"]')
-
-    def line(self, chart: str) -> str:
-        return self.driver.find_element(By.CSS_SELECTOR, f"#{chart} .line").get_attribute("d")
-
-    def wait(self, condition) -> None:
-        WebDriverWait(self.driver, 10, poll_frequency=0.05).until(lambda _: condition())
-
-
 @pytest.fixture
-def reader(browser, address) -> Iterator[Reader]:
-    """Opens the page at Wednesday 14:00, cell C1; whatever a test does, the page must not complain or load."""
-    made = Reader(browser)
-    made.open(f"{address}#hour={WEDNESDAY_14}&cell=C1")
-    yield made
-    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
-    assert browser.get_log("browser") == []
-    assert browser.execute_script("return performance.getEntriesByType('resource').length") == 0
+def reader(a_reader, address) -> Reader:
+    """Opens the page at Wednesday 14:00, cell C1."""
+    a_reader.open(f"{address}#hour={WEDNESDAY_14}&cell=C1")
+    return a_reader
 
 
 def test_the_address_sets_hour_and_cell(reader):
@@ -183,11 +138,11 @@ def test_colours_follow_the_measure(reader):
     before = reader.text("scale")
     reader.driver.find_element(By.CSS_SELECTOR, 'input[value="count"]').click()
     assert reader.text("scale") != before
-    assert reader.part("map").get_attribute("aria-label").endswith("visits per cell and hour")
+    assert reader.part("map").get_attribute("aria-label").endswith("Visits per cell and hour")
 
 
 def test_the_table_holds_the_week_and_marks_the_hour(reader):
-    reader.driver.find_element(By.TAG_NAME, "summary").click()
+    reader.unfold("numbers")
     rows = [row.text.split() for row in reader.driver.find_elements(By.CSS_SELECTOR, "#numbers tbody tr")]
     assert rows[14] == ["14:00", "114", "138", "162", "186", "210", "234", "258"]
     assert reader.driver.find_element(By.CSS_SELECTOR, "#numbers .current").text == "162"
@@ -202,10 +157,9 @@ def test_play_advances_and_pause_stops(reader):
     assert reader.driver.execute_script("return state.timer") is None
 
 
-@pytest.mark.parametrize("width", [360, 768, 1400])
+@pytest.mark.parametrize("width", [360, 500, 768, 1280])
 def test_nothing_is_wider_than_the_window(reader, address, width):
-    size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500}
-    reader.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    reader.narrow(width)
     reader.open(address)
     assert reader.driver.execute_script("return document.documentElement.scrollWidth") <= width
 

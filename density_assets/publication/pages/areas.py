@@ -48,13 +48,18 @@ def areas_by_day(summary: Summary, counts: Counts, errors: Floats, centroids: Fl
 
     counts, errors: as published, cells x 168. happens: whether an hour does, when clocks change.
     """
-    parts = {CITY: np.ones(len(counts), bool), **compass(centroids)}
+    parts = city_and_parts(centroids)
     areas = np.stack(list(parts.values())).astype(np.float64)
     days = np.column_stack([np.repeat(np.eye(7), HOURS // 7, axis=0), np.ones(HOURS)]) * happens[:, None]
     visits = areas @ counts @ days
     margins = WITHIN * np.sqrt(summary.variance(counts.astype(np.float64), errors, areas, days))
     rows = zip(parts.items(), visits.tolist(), margins.tolist(), strict=True)
     return [Area(name, int(part.sum()), tuple(map(_interval, row, wide))) for (name, part), row, wide in rows]
+
+
+def city_and_parts(centroids: Floats) -> dict[str, Mask]:
+    """All cells, then those of each part."""
+    return {CITY: np.ones(len(centroids), bool), **compass(centroids)}
 
 
 def compass(centroids: Floats) -> dict[str, Mask]:

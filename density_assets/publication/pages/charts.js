@@ -1,4 +1,4 @@
-// The charts of the week: of all cells, and of the chosen one.
+// The charts of the week: of all cells, of the chosen ones, and of how they differ from another week.
 
 const SIDE = 9; // half the slider's thumb, so that chart and slider share one time axis
 const TOP = 14;
@@ -24,12 +24,12 @@ function frame(svg, lowest, highest) {
 }
 
 function drawDays(svg, {width, height, x}) {
-  data.days.forEach(([name], day) => {
+  for (let day = 0; day < 7; day += 1) {
     const midnight = x(24 * day - 0.5);
     if (day) drawn('line', {class: 'midnight', x1: midnight, x2: midnight, y1: TOP, y2: height - FOOT + 5}, svg);
     const middle = {x: x(24 * day + 11.5), y: height - 5, 'text-anchor': 'middle'};
-    drawn('text', middle, svg).textContent = width > 640 ? name : name.slice(0, 3);
-  });
+    drawn('text', middle, svg).textContent = dayName(day, width > 640 ? 'long' : 'short');
+  }
 }
 
 function drawLevels(svg, {width, gutter, values, y}) {
@@ -40,25 +40,38 @@ function drawLevels(svg, {width, gutter, values, y}) {
   }
 }
 
-function lineThrough({x, y}, values) {
-  return `M${values.map((value, hour) => `${x(hour).toFixed(1)} ${y(value).toFixed(1)}`).join('L')}`;
+/** Hours in stretches without a gap: one that clocks leave out is not drawn. */
+function stretches() {
+  const hours = Array.from({length: HOURS}, (_, hour) => hour).filter((hour) => !skipped.has(hour));
+  const starts = hours.filter((hour) => !hours.includes(hour - 1));
+  return starts.map((start, i) => hours.filter((hour) => hour >= start && !(hour >= starts[i + 1])));
+}
+
+function points({x, y}, values, hours) {
+  return hours.map((hour) => `${x(hour).toFixed(1)} ${y(values[hour]).toFixed(1)}`);
+}
+
+function lineThrough(place, values) {
+  return stretches().map((hours) => `M${points(place, values, hours).join('L')}`).join('');
 }
 
 function between(place, lower, upper) {
-  const back = [...lower].map((value, hour) => `${place.x(hour).toFixed(1)} ${place.y(value).toFixed(1)}`).reverse();
-  return `${lineThrough(place, upper)}L${back.join('L')}z`;
+  return stretches().map((hours) => (
+    `M${[...points(place, upper, hours), ...points(place, lower, hours).reverse()].join('L')}z`
+  )).join('');
 }
 
-/** Draw values with a filled shape behind them: a band of uncertainty, or the area down to zero. */
-function drawChart(id, values, lower, upper, fill) {
+/** Draw values with a filled shape behind them: a band of uncertainty, or the area down to zero; and another line. */
+function drawChart(id, values, {lower = values, upper = values, fill = 'band', besides = null}) {
   const svg = byId(id);
   svg.replaceChildren();
   const lowest = Math.min(...values) < 0 ? Math.min(...lower) : 0; // counts that stay above zero need no room below
-  const place = frame(svg, lowest, Math.max(...upper));
+  const place = frame(svg, lowest, Math.max(...upper, ...(besides ?? [])));
   svg.setAttribute('viewBox', `0 0 ${place.width} ${place.height}`);
   drawDays(svg, place);
   drawLevels(svg, place);
   drawn('path', {class: fill, d: between(place, lower, upper)}, svg);
+  if (besides) drawn('path', {class: 'line besides', d: lineThrough(place, besides)}, svg);
   drawn('path', {class: 'line', d: lineThrough(place, values)}, svg);
   const now = drawn('line', {class: 'now', y1: TOP - 6, y2: place.height - FOOT}, svg);
   charts[id] = {place, values, now, dot: drawn('circle', {class: 'dot', r: 5}, svg)};
@@ -73,22 +86,34 @@ function markHour(id) {
   dot.setAttribute('cy', place.y(values[state.hour]));
 }
 
+function labelled(id, key, values) {
+  const peak = busiest(values);
+  const said = {where: whereName(), hour: hourName(peak), n: wholeNumber.format(values[peak])};
+  byId(id).setAttribute('aria-label', word(key, said));
+}
+
 function drawRhythm() {
-  drawChart('rhythm', totals, totals.map(() => 0), totals, 'area');
+  drawChart('rhythm', totals, {lower: totals.map(() => 0), fill: 'area'});
   byId('hour').style.setProperty('--gutter', `${charts.rhythm.place.gutter}px`);
-  const peak = highest(totals);
-  const summary = `highest ${hourName(peak)} with ${wholeNumber.format(totals[peak])}`;
-  byId('rhythm').setAttribute('aria-label', `Visits in all cells by hour of the week, ${summary}`);
+  labelled('rhythm', 'rhythm.label', totals);
+}
+
+/** Values of the hours with their interval; without a band where it is not known. */
+function drawSummed(id, {visits, margins}, besides = null) {
+  const values = visits.slice(0, HOURS);
+  const reach = values.map((_, hour) => margins[hour] ?? 0);
+  const lower = values.map((value, hour) => value - reach[hour]);
+  drawChart(id, values, {lower, upper: values.map((value, hour) => value + reach[hour]), besides});
+  return values;
 }
 
 function drawSeries() {
-  const row = data.counts[state.cell];
-  const lower = row.map((count, hour) => count - margin(state.cell, hour));
-  const upper = row.map((count, hour) => count + margin(state.cell, hour));
-  drawChart('series', row, lower, upper, 'band');
-  const peak = highest(row);
-  const summary = `highest ${hourName(peak)} with ${wholeNumber.format(row[peak])}`;
-  byId('series').setAttribute('aria-label', `Visits in cell ${data.ids[state.cell]} by hour of the week, ${summary}`);
+  const {sum, otherSum, differenceSum} = state;
+  labelled('series', 'series.label', drawSummed('series', sum, otherSum?.visits.slice(0, HOURS)));
+  const known = sum.margins[0] === null ? 'series.unknown' : 'series.sum';
+  byId('series-hint').textContent = word(state.cells.length === 1 ? 'series.hint' : known);
+  if (!differenceSum) return;
+  labelled('change', 'difference.label', drawSummed('change', differenceSum));
 }
 
 function hourUnder(event, svg) {

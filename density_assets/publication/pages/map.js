@@ -3,9 +3,15 @@
 // Equal steps in OKLab from pale to deep; on a dark ground the order is reversed, so that more stands out more.
 const RAMP = ['#eff7e3', '#d0eac8', '#aaddb7', '#88ccb0', '#64bbac', '#40aaa9', '#1e96a6', '#0482a0', '#046d99',
   '#15578e', '#22427f', '#282d6c', '#281a57'];
+// From more in the other week to more in this one, in colours that colour-blind readers tell apart.
+const DIVERGING = {
+  light: ['#7f3b08', '#b35806', '#e08214', '#fdb863', '#f7f7f7', '#92c5de', '#4393c3', '#2166ac', '#053061'],
+  dark: ['#ffd9a8', '#fdb863', '#e08214', '#8a4a0c', '#20282d', '#1d4f7d', '#4393c3', '#92c5de', '#d6ebf7'],
+};
 const SVG = byId('map').namespaceURI;
 const dark = matchMedia('screen and (prefers-color-scheme: dark)');
-let colours = [];
+const middles = data.rings.map(middleOf);
+let colours = {};
 
 // Colour
 
@@ -20,12 +26,21 @@ function mixed(stops, place) {
 }
 
 function chooseColours() {
-  const stops = (dark.matches ? [...RAMP].reverse() : RAMP).map(rgb);
-  colours = Array.from({length: 256}, (_, i) => mixed(stops, i / 255));
+  const ramps = {week: dark.matches ? [...RAMP].reverse() : RAMP, difference: DIVERGING[dark.matches ? 'dark' : 'light']};
+  colours = Object.fromEntries(Object.entries(ramps).map(([name, ramp]) => {
+    const stops = ramp.map(rgb);
+    return [name, Array.from({length: 256}, (_, i) => mixed(stops, i / 255))];
+  }));
 }
 
-function colourOf(value) {
-  return colours[Math.round(255 * placeOnScale(MEASURES[state.measure].scale, value))];
+function coloursNow() {
+  return colours[state.difference ? 'difference' : 'week'];
+}
+
+/** Differences that noise explains are not to be read, so they are grey. */
+function colourOf(cell) {
+  if (state.difference && !beyondNoise(cell, state.hour)) return dark.matches ? '#4a555c' : '#c9cfd3';
+  return coloursNow()[Math.round(255 * placeOnScale(scaleNow(), shown(cell, state.hour)))];
 }
 
 // Map
@@ -58,34 +73,66 @@ function drawRuler() {
 }
 
 function paintMap() {
-  const {value, unit} = MEASURES[state.measure];
-  [...byId('cells').children].forEach((path, cell) => {
-    path.setAttribute('fill', colourOf(value(cell, state.hour)));
-  });
-  byId('map').setAttribute('aria-label', `Map of ${data.city}, ${hourName(state.hour)}, ${unit}`);
+  [...byId('cells').children].forEach((path, cell) => path.setAttribute('fill', colourOf(cell)));
+  const label = word('map.label', {city: data.city, hour: hourName(state.hour), unit: unitName()});
+  byId('map').setAttribute('aria-label', label);
+}
+
+function tickName(tick, i, ticks) {
+  const ends = state.difference ? '' : ['≤ ', ...Array(ticks.length - 2).fill(''), '≥ '][i];
+  return ends + (state.difference && tick > 0 ? '+' : '') + threeDigits.format(tick).replace('-', '−');
 }
 
 function paintScale() {
-  const {scale, unit} = MEASURES[state.measure];
+  const scale = scaleNow();
   const ticks = scaleTicks(scale);
-  document.querySelector('.ramp').style.background = `linear-gradient(to right, ${colours.join(',')})`;
+  document.querySelector('.ramp').style.background = `linear-gradient(to right, ${coloursNow().join(',')})`;
   const labels = ticks.map((tick, i) => {
     const label = document.createElement('span');
-    label.textContent = ['≤ ', ...Array(ticks.length - 2).fill(''), '≥ '][i] + threeDigits.format(tick);
+    label.textContent = tickName(tick, i, ticks);
     label.style.left = `${100 * placeOnScale(scale, tick)}%`;
     return label;
   });
   document.querySelector('.ticks').replaceChildren(...labels);
-  const ends = [scale.low, scale.high].map((end) => threeDigits.format(end)).join(' to ');
+  const [low, high] = [scale.low, scale.high].map((end) => threeDigits.format(end));
   document.querySelector(`input[name="measure"][value="${state.measure}"]`).checked = true;
-  byId('scale').setAttribute('aria-label', `Colour scale, logarithmic, the same all week: ${ends} ${unit}`);
+  document.querySelector(`input[name="shown"][value="${state.difference ? 'difference' : 'week'}"]`).checked = true;
+  const label = state.difference ? 'difference.scale.label' : 'scale.label';
+  byId('scale').setAttribute('aria-label', word(label, {low, high, unit: unitName()}));
+  byId('scale-hint').textContent = word(state.difference ? 'difference.hint' : 'scale.hint');
 }
 
-function outline(id, cell) {
-  byId(id).setAttribute('d', cell === null ? '' : pathOf(data.rings[cell]));
+function outline(id, cells) {
+  byId(id).setAttribute('d', cells.map((cell) => pathOf(data.rings[cell])).join(''));
+  byId(id).classList.toggle('many', cells.length > 1);
 }
 
 function cellUnder(event) {
   const path = event.target.closest('[data-cell]');
   return path ? Number(path.dataset.cell) : null;
+}
+
+// From cell to cell by keyboard
+
+/** About the middle of a cell: of the points of its first ring. */
+function middleOf([ring]) {
+  let [x, y, sumX, sumY] = [0, 0, 0, 0];
+  for (let i = 0; i < ring.length; i += 2) {
+    x += ring[i];
+    y += ring[i + 1];
+    sumX += x;
+    sumY += y;
+  }
+  return [(2 * sumX) / ring.length, (2 * sumY) / ring.length];
+}
+
+/** The nearest cell in a direction; what lies aside counts twice as far. */
+function nextCell(from, [right, down]) {
+  const far = middles.map(([x, y], cell) => {
+    const [dx, dy] = [x - middles[from][0], y - middles[from][1]];
+    const ahead = dx * right + dy * down;
+    return cell === from || ahead <= 0 ? Infinity : ahead + 2 * Math.abs(dx * down - dy * right);
+  });
+  const nearest = far.indexOf(Math.min(...far));
+  return far[nearest] === Infinity ? from : nearest;
 }

@@ -1,71 +1,38 @@
-// What the reader chooses: a cell, an hour, a measure. The page starts at the end of this script, the last of four.
+// What the reader does. The page starts at the end of this script, the last of those on the page.
 
-const STEP_MS = 450;
+const STEP_MS = matchMedia('(prefers-reduced-motion: reduce)').matches ? 1500 : 450;
 let savedSoon = null;
 
-// The chosen cell
+// The chosen cells
 
-function paintCell() {
-  const id = data.ids[state.cell];
-  byId('cell-title').textContent = `Cell ${id}`;
-  byId('finder').value = id;
+function paintChosen() {
+  sumChosen();
+  byId('cell-title').textContent = whereName();
+  byId('finder').value = state.cells.length === 1 ? data.ids[state.cells[0]] : '';
   byId('finder').setCustomValidity('');
-  outline('halo', state.cell);
-  outline('chosen', state.cell);
+  byId('area').value = state.area;
+  outline('halo', state.cells);
+  outline('chosen', state.cells);
   drawSeries();
   fillTable();
+  fillDays();
 }
 
 function paintValue() {
-  const {cell, hour} = state;
-  byId('value').textContent = wholeNumber.format(data.counts[cell][hour]);
-  byId('margin').textContent = `${marginText(cell, hour)} visits`;
+  const {hour, cells, sum} = state;
+  byId('value').textContent = wholeNumber.format(sum.visits[hour]);
+  byId('margin').textContent = `${marginWords(sum.margins[hour])} ${word('visits')}`;
   byId('value-when').textContent = hourName(hour);
-  const week = data.counts[cell];
+  const squareKm = sumOf(cells.map((cell) => data.areas[cell])) / 1e6;
+  const peak = busiest(sum.visits.slice(0, HOURS));
+  const all = PERIODS - 1;
   fillFacts({
-    'Density this hour': `${threeDigits.format(density(cell, hour))} per km²`,
-    Area: `${threeDigits.format(data.areas[cell] / 1e6)} km²`,
-    'Busiest hour': `${hourName(highest(week))}, ${wholeNumber.format(week[highest(week)])}`,
-    'Visits in the week': wholeNumber.format(sumOf(week)),
+    [word('density.now')]: word('per.km2', {n: threeDigits.format(sum.visits[hour] / squareKm)}),
+    [word('area.size')]: `${threeDigits.format(squareKm)} km²`,
+    [word('busiest')]: `${hourName(peak)}, ${wholeNumber.format(sum.visits[peak])}`,
+    [word('of.the.week')]: `${wholeNumber.format(sum.visits[all])}${sum.margins[all] === null ? '' : ` ${marginWords(sum.margins[all])}`}`,
   });
-}
-
-function fillFacts(facts) {
-  byId('cell-facts').replaceChildren(...Object.entries(facts).map(([name, value]) => {
-    const row = document.createElement('div');
-    row.appendChild(document.createElement('dt')).textContent = name;
-    row.appendChild(document.createElement('dd')).textContent = value;
-    return row;
-  }));
-}
-
-function tableRow(kind, first, rest) {
-  const row = document.createElement('tr');
-  const head = row.appendChild(document.createElement('th'));
-  head.textContent = first;
-  head.scope = kind === 'th' ? 'col' : 'row';
-  for (const text of rest) row.appendChild(document.createElement(kind)).textContent = text;
-  return row;
-}
-
-/** Days across, hours down; each entry is hour 24 × day + h of the week. */
-function fillTable() {
-  const table = byId('numbers');
-  table.replaceChildren();
-  const days = data.days.map(([name]) => name.slice(0, 3));
-  table.createTHead().appendChild(tableRow('th', 'Hour', days));
-  const body = table.createTBody();
-  for (let h = 0; h < 24; h += 1) {
-    const counts = days.map((_, day) => wholeNumber.format(data.counts[state.cell][24 * day + h]));
-    body.appendChild(tableRow('td', `${String(h).padStart(2, '0')}:00`, counts));
-  }
-  markTable();
-}
-
-function markTable() {
-  const table = byId('numbers');
-  table.querySelector('.current')?.classList.remove('current');
-  table.tBodies[0].rows[state.hour % 24].cells[1 + Math.floor(state.hour / 24)].classList.add('current');
+  paintVerdict();
 }
 
 // The hour
@@ -74,25 +41,23 @@ function paintHour() {
   byId('hour').value = state.hour;
   byId('hour').setAttribute('aria-valuetext', hourName(state.hour));
   byId('hour-label').textContent = hourName(state.hour);
-  byId('hour-date').textContent = data.days[Math.floor(state.hour / 24)][1];
+  byId('hour-date').textContent = dateOf(Math.floor(state.hour / 24));
   byId('total').textContent = wholeNumber.format(totals[state.hour]);
   paintMap();
   paintValue();
   if (state.pointed !== null) byId('tooltip').textContent = cellText(state.pointed);
   Object.keys(charts).forEach(markHour);
   markTable();
+  fillCells();
 }
 
+/** Go to an hour; one that clocks leave out is stepped over, onwards or back. */
 function goToHour(hour) {
-  state.hour = ((hour % HOURS) + HOURS) % HOURS;
+  const step = hour < state.hour ? -1 : 1;
+  let to = ((hour % HOURS) + HOURS) % HOURS;
+  while (skipped.has(to)) to = (to + step + HOURS) % HOURS;
+  state.hour = to;
   paintHour();
-  saveSoon();
-}
-
-function chooseCell(cell) {
-  state.cell = cell;
-  paintCell();
-  paintValue();
   saveSoon();
 }
 
@@ -103,32 +68,47 @@ function chooseMeasure(measure) {
   saveSoon();
 }
 
+function showDifference(difference) {
+  state.difference = difference;
+  paintScale();
+  paintMap();
+  fillCells();
+}
+
 function play(on) {
   clearInterval(state.timer);
   state.timer = on ? setInterval(() => goToHour(state.hour + 1), STEP_MS) : null;
   byId('play').classList.toggle('playing', on);
-  byId('play').querySelector('.word').textContent = on ? 'Pause' : 'Play';
+  byId('play').querySelector('.word').textContent = word(on ? 'pause' : 'play');
 }
 
 // The address remembers the view: #hour=38&cell=C0123&measure=count
 
 function saveSoon() {
   clearTimeout(savedSoon);
-  savedSoon = setTimeout(save, 300);
+  savedSoon = setTimeout(remember, 300);
 }
 
-function save() {
+function remember() {
   if (state.timer) return saveSoon();
-  const view = new URLSearchParams({hour: state.hour, cell: data.ids[state.cell], measure: state.measure});
+  const view = new URLSearchParams({hour: state.hour});
+  if (state.area) view.set('area', state.area);
+  else for (const cell of state.cells) view.append('cell', data.ids[cell]);
+  view.set('measure', state.measure);
+  if (language !== preferredLanguage()) view.set('lang', language);
   history.replaceState(null, '', `#${view}`);
   return null;
 }
 
 function readAddress() {
   const view = new URLSearchParams(location.hash.slice(1));
+  speak(view.get('lang') ?? preferredLanguage());
   const hour = Number(view.get('hour') ?? NaN);
-  if (Number.isInteger(hour) && hour >= 0 && hour < HOURS) state.hour = hour;
-  if (cellNumber.has(view.get('cell'))) state.cell = cellNumber.get(view.get('cell'));
+  if (Number.isInteger(hour) && hour >= 0 && hour < HOURS && !skipped.has(hour)) state.hour = hour;
+  const cells = view.getAll('cell').filter((id) => cellNumber.has(id)).map((id) => cellNumber.get(id));
+  if (cells.length) Object.assign(state, {cells: [...new Set(cells)], area: ''});
+  const area = data.groups.find(([name]) => name === view.get('area'));
+  if (area) Object.assign(state, {area: area[0], cells: area[1]});
   if (Object.hasOwn(MEASURES, view.get('measure'))) state.measure = view.get('measure');
 }
 
@@ -146,19 +126,25 @@ function tell(event, text) {
 function hush() {
   byId('tooltip').hidden = true;
   state.pointed = null;
-  outline('pointed', null);
+  outline('pointed', []);
 }
 
 function cellText(cell) {
-  const count = `${wholeNumber.format(data.counts[cell][state.hour])} ${marginText(cell, state.hour)} visits`;
-  return `${data.ids[cell]}\n${count}\n${threeDigits.format(density(cell, state.hour))} per km²`;
+  const {hour} = state;
+  const lines = [
+    data.ids[cell],
+    `${wholeNumber.format(week.counts[cell][hour])} ${marginWords(margin(cell, hour))} ${word('visits')}`,
+    word('per.km2', {n: threeDigits.format(density(cell, hour))}),
+  ];
+  if (state.other) lines.push(`${word('difference')} ${signed(differs(cell, hour))} ${marginWords(differenceMargin(cell, hour))}`);
+  return lines.join('\n');
 }
 
 function pointAtCell(event) {
   const cell = cellUnder(event);
   if (cell === null || event.pointerType === 'touch') return hush();
   state.pointed = cell;
-  outline('pointed', cell);
+  outline('pointed', [cell]);
   return tell(event, cellText(cell));
 }
 
@@ -166,21 +152,17 @@ function pointAtHour(event) {
   if (event.pointerType === 'touch') return;
   const svg = event.currentTarget;
   const hour = hourUnder(event, svg);
-  tell(event, `${hourName(hour)}\n${wholeNumber.format(charts[svg.id].values[hour])} visits`);
+  if (skipped.has(hour)) return;
+  const value = charts[svg.id].values[hour];
+  tell(event, `${hourName(hour)}\n${svg.id === 'change' ? signed(value) : wholeNumber.format(value)} ${word('visits')}`);
 }
 
 function onKey(event) {
   const step = {ArrowLeft: -1, ArrowRight: 1}[event.key];
-  const elsewhere = event.target.closest('input:not([type="range"]), .scroll');
+  const elsewhere = event.target.closest('input:not([type="range"]), select, .scroll, pre, #map');
   if (!step || elsewhere || event.altKey || event.ctrlKey || event.metaKey) return;
   event.preventDefault();
   goToHour(state.hour + step * (event.shiftKey ? 24 : 1));
-}
-
-function findCell() {
-  const cell = cellNumber.get(byId('finder').value.trim());
-  byId('finder').setCustomValidity(cell === undefined ? 'No cell has this id' : '');
-  if (cell !== undefined && cell !== state.cell) chooseCell(cell);
 }
 
 function listenToCharts() {
@@ -191,42 +173,62 @@ function listenToCharts() {
   }
 }
 
+function listenToMap() {
+  byId('cells').addEventListener('click', (event) => {
+    chooseCell(cellUnder(event), state.several || event.ctrlKey || event.metaKey || event.shiftKey);
+  });
+  byId('map').addEventListener('pointermove', pointAtCell);
+  byId('map').addEventListener('pointerleave', hush);
+  byId('map').addEventListener('blur', hush);
+  byId('map').addEventListener('keydown', onMapKey);
+}
+
 function listen() {
   byId('hour').addEventListener('input', (event) => goToHour(Number(event.target.value)));
   byId('play').addEventListener('click', () => play(state.timer === null));
-  byId('cells').addEventListener('click', (event) => chooseCell(cellUnder(event)));
-  byId('map').addEventListener('pointermove', pointAtCell);
-  byId('map').addEventListener('pointerleave', hush);
   byId('finder').addEventListener('input', findCell);
   byId('finder').addEventListener('focus', (event) => event.target.select());
-  document.querySelector('fieldset').addEventListener('change', (event) => chooseMeasure(event.target.value));
+  byId('area').addEventListener('change', (event) => chooseArea(event.target.value));
+  byId('several').addEventListener('change', (event) => { state.several = event.target.checked; });
+  byId('measures').addEventListener('change', (event) => chooseMeasure(event.target.value));
+  byId('shown').addEventListener('change', (event) => showDifference(event.target.value === 'difference'));
+  byId('other').addEventListener('change', readOther);
+  byId('stop').addEventListener('click', () => compareWith(null));
+  for (const part of document.querySelectorAll('details')) {
+    part.addEventListener('toggle', () => { fillCells(); reachScrolled(); });
+  }
+  byId('language').addEventListener('change', (event) => { speak(event.target.value); repaint(); saveSoon(); });
+  for (const button of document.querySelectorAll('[data-save]')) button.addEventListener('click', save);
   document.addEventListener('keydown', onKey);
-  addEventListener('hashchange', showAddress);
-  dark.addEventListener('change', recolour);
-  new ResizeObserver(() => { drawRhythm(); drawSeries(); }).observe(document.querySelector('.time'));
+  addEventListener('hashchange', () => { readAddress(); repaint(); });
+  dark.addEventListener('change', () => { chooseColours(); paintScale(); paintMap(); });
+  new ResizeObserver(() => { drawRhythm(); drawSeries(); reachScrolled(); }).observe(document.querySelector('.time'));
   listenToCharts();
+  listenToMap();
 }
 
-function listCells() {
-  byId('ids').append(...data.ids.map((id) => Object.assign(document.createElement('option'), {value: id})));
+/** What is larger than its box must be reached by keyboard to be scrolled. */
+function reachScrolled() {
+  for (const box of document.querySelectorAll('.scroll, pre')) {
+    if (box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight) box.tabIndex = 0;
+    else box.removeAttribute('tabindex');
+  }
 }
 
-function recolour() {
-  chooseColours();
-  paintScale();
-  paintMap();
-}
-
-function showAddress() {
-  readAddress();
-  paintCell();
+function repaint() {
+  translate();
+  play(state.timer !== null);
+  listAreas();
+  if (skipped.has(state.hour)) state.hour = busiest(totals);
+  drawRhythm();
+  paintChosen();
   paintScale();
   paintHour();
 }
 
+readAddress();
 chooseColours();
 drawMap();
 listCells();
-drawRhythm();
-showAddress();
+repaint();
 listen();

@@ -2,11 +2,11 @@
 
 The page shows what was released and computes nothing private: its data are the released counts, their standard errors
 and the public geography. This module says what stands on the page, as words and numbers; how it looks and behaves is in
-templates/report.html, page.css and the four scripts, of which page.js comes last.
+templates/report.html, page.css, planning.css and the scripts, of which page.js comes last; its words are in words.json.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Any
 from urllib.parse import quote
@@ -16,11 +16,15 @@ import shapely
 from numpy.typing import NDArray
 
 from density_assets.calendar import HOURS
+from density_assets.estimation.weeks.summary import Summary
 from density_assets.publication.pages.areas import Area
 from density_assets.publication.pages.outlines import outlines
+from density_assets.publication.pages.packed_sums import packed_sums
 from density_assets.publication.pages.templates import render
+from density_assets.publication.pages.words import named, word, words
 
 STATEMENT_TITLE = "# Privacy statement\n\n"
+SCRIPTS = ("language", "sums", "numbers", "selection", "map", "charts", "tables", "compare", "saving", "page")
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,8 @@ class ReportData:
     vintage: which estimate of the week it is; nothing of a week estimated alone, of which there is one.
     areas: sums of parts of the city with their intervals, where errors of sums are known; the city itself first.
     warning: what a reader must know before anything else; nothing if there is no such thing.
+    sums: what tells the error of any sum, where it is known. groups: cells that can be chosen together, by name.
+    missing: hours of the week that do not happen, because clocks go forward.
     """
 
     city: str
@@ -53,6 +59,9 @@ class ReportData:
     vintage: str = ""
     areas: Sequence[Area] = ()
     warning: str = ""
+    sums: Summary | None = None
+    groups: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    missing: Sequence[int] = ()
 
     def __post_init__(self) -> None:
         """Refuse what would draw a wrong page without a word."""
@@ -75,13 +84,17 @@ def report_html(data: ReportData) -> str:
     return render(
         "report.html",
         data=data,
+        word=word,
+        named=named,
+        words=words(),
         monday=_day(data.week),
         week=_week_name(data.week),
         facts=_facts(data),
         statement=_titled(data.statement),
-        area_columns=("part", "cells", *(f"{day:%A}" for day in _days(data.week)), "week"),
+        days=[f"{day:%A}" for day in _days(data.week)],
         downloads=[Download(label, name) for label, name in data.downloads.items()],
         drawn=_script_data(data),
+        scripts=[f"{name}.js" for name in SCRIPTS],
     )
 
 
@@ -100,10 +113,15 @@ class Download:
 def _script_data(data: ReportData) -> dict[str, Any]:
     """What the scripts draw from: areas in whole square metres, standard errors to three digits."""
     shapes = outlines(data.polygons)
+    happens = ~np.isin(np.arange(HOURS), data.missing)
     return {
         "city": data.city,
-        "days": [(f"{day:%A}", _day(day)) for day in _days(data.week)],
+        "monday": f"{data.week}",
+        "missing": list(data.missing),
+        "words": words(),
         "ids": data.cell_ids,
+        "groups": [(name, list(cells)) for name, cells in data.groups.items()],
+        "sums": packed_sums(data.sums, happens) if data.sums is not None else None,
         "width": shapes.width,
         "height": shapes.height,
         "rings": shapes.rings,
@@ -133,20 +151,21 @@ def _week_name(week: date) -> str:
     return f"{f'{week.day} {week.strftime(shared)}'.strip()} – {_day(sunday)}"
 
 
-def _facts(data: ReportData) -> dict[str, str]:
+def _facts(data: ReportData) -> dict[str, tuple[float, ...]]:
+    """What stands below the title, by its word: a number, and how far its interval reaches where that is known."""
     square_km = shapely.area(data.polygons).sum() / 1e6
     return {
-        "cells": f"{len(data.cell_ids):,}",
-        "km²": f"{square_km:,.0f}" if square_km >= 10 else f"{square_km:.2g}",
+        "fact.cells": (len(data.cell_ids),),
+        "fact.area": (round(square_km) if square_km >= 10 else float(f"{square_km:.2g}"),),
         **_visits(data),
     }
 
 
-def _visits(data: ReportData) -> dict[str, str]:
+def _visits(data: ReportData) -> dict[str, tuple[float, ...]]:
     if not data.areas:
-        return {"visits counted": f"{data.counts.sum():,}"}
+        return {"fact.visits": (int(data.counts.sum()),)}
     week = data.areas[0].sums[-1]
-    return {"visits in the week, with noise": f"{week.visits:,} ± {week.margin:,}"}
+    return {"fact.noisy": (week.visits, week.margin)}
 
 
 def _titled(statement: str) -> str:

@@ -1,0 +1,108 @@
+"""Two weeks of a small city as files a planner has: pages with errors of sums, and counts as CSV."""
+
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from shapely import box
+
+from density_assets.estimation.weeks.summary import Kind, Summary
+from density_assets.publication.pages.areas import areas_by_day, city_and_parts
+from density_assets.publication.pages.page import ReportData, report_html
+
+SIDE, HOURS = 6, 168
+CELLS = SIDE**2
+EARLIER, LATER, CLOCKS_CHANGE = date(2007, 9, 10), date(2007, 9, 17), date(2008, 3, 24)
+SKIPPED = 6 * 24 + 2  # Sunday 02:00, when clocks go forward
+EVENT = (14, 5 * 24 + 20)  # a cell and Saturday 20:00: 900 visits more in the later week
+IDS = [f"C{number:02}" for number in range(CELLS - 1)] + ['quai "B", east']
+SQUARES = np.array(
+    [box(x * 1000, y * 1000, x * 1000 + 1000, y * 1000 + 1000) for y in range(SIDE) for x in range(SIDE)]
+)
+SQUARES = np.array([box(1000 * x, 1000 * y, 1000 * x + 1000, 1000 * y + 1000) for y in range(6) for x in range(6)])
+MIDDLES = np.array([[x, y] for y in range(SIDE) for x in range(SIDE)], dtype=float)
+STATEMENT = f"# Statement\n\n- a charge: {'5778' * 16}\n"
+
+
+@dataclass(frozen=True)
+class Week:
+    """What is released of one week."""
+
+    monday: date
+    counts: NDArray[np.int64]
+    errors: NDArray[np.float64]
+    sums: Summary
+    missing: tuple[int, ...] = ()
+
+    @property
+    def happens(self) -> NDArray[np.bool_]:
+        return ~np.isin(np.arange(HOURS), self.missing)
+
+    def margins(self, areas: NDArray[np.float64], periods: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Half of the 95 % intervals of sums."""
+        return 1.96 * np.sqrt(self.sums.variance(self.counts.astype(float), self.errors, areas, periods))
+
+    def page(self) -> str:
+        happens = self.happens
+        return report_html(
+            ReportData(
+                city="town",
+                week=self.monday,
+                timezone="Europe/Paris",
+                cell_ids=IDS,
+                polygons=SQUARES,
+                counts=self.counts,
+                standard_errors=self.errors,
+                statement=STATEMENT,
+                downloads={"CSV": f"density_{self.monday}.csv"},
+                notes=["Clocks do not change this week."],
+                manifest=f"manifest_{self.monday}.json",
+                fingerprint="f" * 64,
+                areas=areas_by_day(self.sums, self.counts, self.errors, MIDDLES, happens),
+                sums=self.sums,
+                groups={name: np.flatnonzero(part).tolist() for name, part in city_and_parts(MIDDLES).items()},
+                missing=self.missing,
+            )
+        )
+
+    def table(self) -> pl.DataFrame:
+        """The published counts; hours that do not happen have no time."""
+        times = [None if hour in self.missing else f"{self.monday}T00:00:00+02:00" for hour in range(HOURS)]
+        return pl.DataFrame(
+            {
+                "cell_id": np.repeat(IDS, HOURS),
+                "hour": np.tile(np.arange(HOURS), CELLS),
+                "timestamp": times * CELLS,
+                "count": self.counts.reshape(-1),
+                "standard_error": self.errors.reshape(-1),
+            }
+        )
+
+
+def weeks() -> dict[date, Week]:
+    """Counts between 200 and 400 that differ by a few, but for the event; errors of 20 and 40, partly shared."""
+    random = np.random.default_rng(7)
+    counts = random.integers(200, 400, (CELLS, HOURS))
+    later = counts + random.integers(-9, 10, counts.shape)
+    later[EVENT] += 900
+    errors = random.choice([20.0, 40.0], (CELLS, HOURS))
+    places = Kind("places", csr_array(random.normal(size=(CELLS, 3))), random.normal(size=(HOURS, 2)))
+    towers = Kind("towers", csr_array(3 * np.eye(CELLS)), np.ones((HOURS, 1)))
+    sums = Summary((places, towers), np.tril(0.001 * random.normal(size=(HOURS, HOURS))))
+    found = (Week(EARLIER, counts, errors, sums), Week(LATER, later, errors, sums))
+    return {week.monday: week for week in (*found, Week(CLOCKS_CHANGE, counts, errors, sums, (SKIPPED,)))}
+
+
+def written(folder: Path) -> dict[date, Path]:
+    """Pages of all weeks, and `density_….csv` of each beside it with rows and columns in another order."""
+    files = {}
+    for monday, week in weeks().items():
+        files[monday] = folder / f"report_{monday}.html"
+        files[monday].write_text(week.page(), encoding="utf-8")
+        table = week.table().sample(fraction=1.0, shuffle=True, seed=1)
+        table.select(sorted(table.columns)).write_csv(folder / f"density_{monday}.csv")
+    return files

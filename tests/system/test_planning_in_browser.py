@@ -1,0 +1,286 @@
+"""What planners do with the page: districts with intervals, two weeks compared, files saved; by key, and in French."""
+
+import csv
+import io
+import json
+import xml.etree.ElementTree as ET
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+import pytest
+from planned_weeks import CLOCKS_CHANGE, EARLIER, EVENT, IDS, LATER, MIDDLES, SKIPPED, weeks, written
+
+from density_assets.publication.pages.areas import compass
+from density_assets.publication.pages.packed_sums import periods
+from density_assets.publication.pages.words import words
+
+webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+from browser import needs_browser  # noqa: E402
+from report_reader import Reader  # noqa: E402
+from selenium.webdriver.common.by import By  # noqa: E402
+from selenium.webdriver.common.keys import Keys  # noqa: E402
+
+pytestmark = needs_browser
+CELL, HOUR = EVENT
+WEEKS = weeks()
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    return written(tmp_path_factory.mktemp("release"))
+
+
+@pytest.fixture
+def reader(a_reader, files) -> Reader:
+    """At the later week, in the hour of the event and its cell."""
+    a_reader.open(f"{files[LATER].as_uri()}#hour={HOUR}&cell={IDS[CELL]}")
+    return a_reader
+
+
+@pytest.fixture
+def saved(reader, tmp_path):
+    """Press a button that saves, and read what was saved."""
+
+    def press(name: str, suffix: str) -> bytes:
+        place = {"behavior": "allow", "downloadPath": str(tmp_path)}
+        reader.driver.execute_cdp_cmd("Browser.setDownloadBehavior", place)
+        reader.part(f"save-{name}-{suffix}").click()
+        reader.wait(lambda: list(tmp_path.glob(f"*.{suffix}")))
+        return next(tmp_path.glob(f"*.{suffix}")).read_bytes()
+
+    return press
+
+
+def compare(reader: Reader, file: Path) -> None:
+    reader.part("other").send_keys(str(file))
+    reader.wait(lambda: reader.part("stop").is_displayed() or reader.text("compare-problem"))
+
+
+def number(text: str) -> int:
+    return int(text.replace(",", "").replace("−", "-").replace("+", ""))
+
+
+# --- districts --------------------------------------------------------------------------------------------------------
+
+
+def test_a_district_has_its_sum_and_the_error_of_sums_in_every_hour_day_and_week(reader):
+    reader.runs("void chooseArea('north-west')")
+    part = compass(MIDDLES)["north-west"].astype(float)[None]
+    week, along = WEEKS[LATER], periods(np.ones(168, bool))
+    visits, margins = (reader.runs(f"state.sum.{name}") for name in ("visits", "margins"))
+    assert visits == (part @ week.counts @ along)[0].tolist()
+    assert np.allclose(margins, week.margins(part, along)[0], rtol=1e-4)
+    assert reader.text("cell-title") == "north-west"
+    assert number(reader.text("value")) == visits[HOUR]
+    assert reader.text("margin") == f"± {margins[HOUR]:.0f} visits"
+    reader.unfold("days")
+    assert reader.table("days")[7] == ["Week", f"{visits[175]:,} ± {margins[175]:,.0f}"]
+
+
+def test_cells_join_a_choice_one_by_one_and_the_address_keeps_it(reader, files):
+    reader.part("several").click()
+    reader.click_cell(CELL + 1)
+    assert reader.text("cell-title") == "2 cells"
+    assert number(reader.text("value")) == WEEKS[LATER].counts[[CELL, CELL + 1], HOUR].sum()
+    reader.wait(lambda: reader.driver.current_url.count("cell=") == 2)
+    reader.open(reader.driver.current_url)
+    assert reader.text("cell-title") == "2 cells"
+    reader.part("several").click()
+    reader.click_cell(CELL)  # leaves
+    assert reader.text("cell-title") == f"Cell {IDS[CELL + 1]}"
+    reader.click_cell(CELL + 1)  # the last one stays
+    assert reader.text("cell-title") == f"Cell {IDS[CELL + 1]}"
+
+
+def test_a_sum_without_errors_of_sums_has_no_interval_and_says_so(reader):
+    reader.runs("void (week.sums = null)")
+    reader.runs("void chooseArea('north-west')")
+    assert reader.text("margin") == "error not known visits"
+    assert "has no interval here" in reader.text("series-hint")
+
+
+# --- two weeks --------------------------------------------------------------------------------------------------------
+
+
+def difference(cells: list[int]) -> np.ndarray:
+    return (WEEKS[LATER].counts - WEEKS[EARLIER].counts)[cells].sum(axis=0)
+
+
+@pytest.mark.parametrize("name", ["report_{}.html", "density_{}.csv"])
+def test_another_week_is_compared_from_its_page_or_its_counts(reader, files, name):
+    compare(reader, files[LATER].with_name(name.format(EARLIER)))
+    assert reader.text("compare-with") == "Compared with 10 – 16 September 2007"
+    assert reader.runs("state.differenceSum.visits.slice(0, HOURS)") == difference([CELL]).tolist()
+    beyond = WEEKS[LATER].errors[CELL, HOUR] * np.sqrt(2)
+    standard_errors = abs(difference([CELL])[HOUR]) / beyond
+    assert f": {standard_errors:.1f} standard errors. More than noise explains." in reader.text("change-value")
+    assert ": 1 of 36 cells differ" in reader.text("verdict")
+    grey = reader.cell(0).get_attribute("fill")
+    assert grey == reader.cell(1).get_attribute("fill") != reader.cell(CELL).get_attribute("fill")
+
+
+def test_a_district_is_compared_with_errors_of_sums_of_both_pages_but_not_of_counts(reader, files):
+    compare(reader, files[EARLIER])
+    reader.runs("void chooseArea('north-west')")
+    part = compass(MIDDLES)["north-west"]
+    both = [WEEKS[week].margins(part.astype(float)[None], periods(np.ones(168, bool)))[0] for week in (LATER, EARLIER)]
+    assert np.allclose(reader.runs("state.differenceSum.margins"), np.hypot(*both), rtol=1e-4)
+    assert reader.runs("state.differenceSum.visits")[HOUR] == difference(np.flatnonzero(part).tolist())[HOUR]
+    assert "Noise may explain it" in reader.text("change-value")
+    compare(reader, files[EARLIER].with_name(f"density_{EARLIER}.csv"))
+    reader.wait(lambda: "choose the page of that week" in reader.text("change-value"))
+
+
+def test_comparing_ends_where_it_began(reader, files):
+    before = reader.cell(CELL).get_attribute("fill")
+    compare(reader, files[EARLIER])
+    reader.part("stop").click()
+    assert reader.cell(CELL).get_attribute("fill") == before
+    assert not reader.part("change").is_displayed()
+    assert reader.runs("state.other") is None
+
+
+def test_a_file_that_does_not_fit_is_refused_and_nothing_in_it_runs(reader, files, tmp_path):
+    counts = files[LATER].with_name(f"density_{EARLIER}.csv").read_text()
+    page = files[EARLIER].read_text()
+    wrong = {
+        "page.html": ("<script>document.title = 'taken'</script><img src=x onerror='document.title = 1'>", "neither"),
+        "cut.csv": ("\n".join(counts.splitlines()[:-1]), "168 hours"),
+        "cells.csv": (counts.replace("C07", "C99"), "other cells"),
+        "text.csv": (counts.replace("20.0", "much"), "168 hours"),
+        "town.html": (page.replace('"city":"town"', '"city":"elsewhere"'), "another city: elsewhere"),
+        "holiday.csv": ("a,b\n1,2\n", "neither"),
+    }
+    for name, (text, said) in wrong.items():
+        file = tmp_path / name
+        file.write_text(text)
+        reader.part("other").send_keys(str(file))
+        reader.wait(lambda name=name: reader.text("compare-problem").startswith(name))
+        assert said in reader.text("compare-problem")
+        assert reader.runs("state.other") is None
+    assert reader.driver.title.startswith("town, week of")
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_map_is_saved_with_the_published_numbers_of_its_hour(saved):
+    rows = list(csv.DictReader(io.StringIO(saved("map", "csv").decode())))
+    assert [row["cell_id"] for row in rows] == IDS
+    assert [int(row["count"]) for row in rows] == WEEKS[LATER].counts[:, HOUR].tolist()
+    assert [float(row["standard_error"]) for row in rows] == WEEKS[LATER].errors[:, HOUR].tolist()
+
+
+def test_the_curve_of_a_difference_is_saved_with_both_weeks(reader, files, saved):
+    compare(reader, files[EARLIER])
+    rows = list(csv.DictReader(io.StringIO(saved("change", "csv").decode())))
+    assert [int(row["count"]) for row in rows] == WEEKS[LATER].counts[CELL].tolist()
+    assert [int(row["count_other_week"]) for row in rows] == WEEKS[EARLIER].counts[CELL].tolist()
+    assert [int(row["difference"]) for row in rows] == difference([CELL]).tolist()
+    expected = np.sqrt(2) * WEEKS[LATER].errors[CELL]
+    assert np.allclose([float(row["standard_error_of_difference"]) for row in rows], expected, rtol=1e-3)
+
+
+def test_drawings_are_saved_as_they_are_shown(reader, saved):
+    drawing = ET.fromstring(saved("map", "svg"))
+    fills = [element.get("fill") for element in drawing.iter() if element.tag.endswith("path") and element.get("fill")]
+    assert fills == [reader.cell(cell).get_attribute("fill") for cell in range(len(IDS))]
+    words_in_it = "".join(drawing.itertext())
+    assert "Saturday 20:00–21:00: Visits per km² and hour" in words_in_it
+    assert "visits with random noise" in words_in_it
+    assert saved("series", "png").startswith(b"\x89PNG")
+
+
+# --- clocks -----------------------------------------------------------------------------------------------------------
+
+
+def test_an_hour_that_does_not_happen_is_neither_drawn_nor_reached(reader, files):
+    reader.open(f"{files[CLOCKS_CHANGE].as_uri()}#hour={SKIPPED}&cell=C00")
+    assert reader.hour() != SKIPPED
+    assert reader.line("series").count("M") == 2  # before and after the gap
+    reader.open(f"{files[CLOCKS_CHANGE].as_uri()}#hour={SKIPPED - 1}&cell=C00")
+    reader.part("hour").send_keys(Keys.ARROW_RIGHT)
+    assert reader.text("hour-label") == "Sunday 03:00–04:00"
+    reader.part("hour").send_keys(Keys.ARROW_LEFT)
+    assert reader.text("hour-label") == "Sunday 01:00–02:00"
+    assert reader.table("numbers")[2][7] == "–"
+    sunday = WEEKS[CLOCKS_CHANGE].counts[0].reshape(7, 24)[6].sum() - WEEKS[CLOCKS_CHANGE].counts[0, SKIPPED]
+    assert reader.table("days")[6][1].startswith(f"{sunday:,} ±")
+
+
+# --- keys, words, sizes -----------------------------------------------------------------------------------------------
+
+
+def test_everything_is_reached_and_done_by_keyboard(reader):
+    reached, keys = [], webdriver.ActionChains(reader.driver)
+    for _ in range(20):
+        keys.send_keys(Keys.TAB).perform()
+        reached.append(reader.runs("document.activeElement.id || document.activeElement.name"))
+        if reached[-1] == "map":
+            assert reader.runs("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+            keys.send_keys(Keys.ARROW_RIGHT).perform()
+            assert reader.runs("byId('said').textContent").startswith(f"{IDS[CELL + 1]}\n")
+            keys.send_keys(Keys.ENTER).perform()
+            assert reader.text("cell-title") == f"Cell {IDS[CELL + 1]}"
+            keys.send_keys(Keys.ARROW_UP).key_down(Keys.SHIFT).send_keys(Keys.ENTER).key_up(Keys.SHIFT).perform()
+            assert reader.text("cell-title") == "2 cells"
+    wanted = ["language", "play", "hour", "measure", "map", "save-map-csv", "finder", "several", "area", "other"]
+    assert [name for name in reached if name in wanted] == wanted
+
+
+@pytest.mark.parametrize("width", [360, 500, 1280])
+@pytest.mark.parametrize("language", ["en", "fr"])
+def test_nothing_is_wider_than_the_window_while_weeks_are_compared(reader, files, width, language):
+    reader.narrow(width)
+    reader.open(f"{files[LATER].as_uri()}#lang={language}")
+    compare(reader, files[EARLIER])
+    reader.runs("void document.querySelectorAll('details').forEach((part) => { part.open = true; })")
+    assert reader.runs("document.documentElement.scrollWidth") <= width
+    if width < 600:
+        touched = "button, select, summary, input:not([type=range], [type=radio], [type=checkbox])"
+        small = "(part) => part.offsetHeight && part.offsetHeight < 24"
+        assert reader.runs(f"[...document.querySelectorAll('{touched}')].filter({small}).map((part) => part.id)") == []
+
+
+def test_everything_that_is_said_is_said_in_french(reader, files):
+    reader.driver.find_element(By.CSS_SELECTOR, "#language option[value=fr]").click()
+    assert reader.runs("document.documentElement.lang") == "fr"
+    every = "[...document.querySelectorAll('[data-word]')]"
+    said = reader.runs(f"{every}.map((part) => [part.dataset.word, part.textContent])")
+    assert len(said) > 30
+    assert said == [[key, words()[key][1]] for key, _ in said]
+    assert reader.text("hour-label").lower() == "samedi 20:00–21:00"
+    assert reader.text("cell-title") == f"Maille {IDS[CELL]}"
+    assert reader.text("week") == "17 – 23 septembre 2007"
+    assert "visites" in reader.text("margin")
+    assert reader.driver.title.startswith("town, semaine du 17 septembre 2007")
+    reader.wait(lambda: "lang=fr" in reader.driver.current_url)
+
+
+def test_the_language_is_the_browsers(reader, files):
+    agent = {"userAgent": reader.runs("navigator.userAgent")}
+    reader.driver.execute_cdp_cmd("Emulation.setUserAgentOverride", {**agent, "acceptLanguage": "fr-CH,en"})
+    reader.open(files[LATER].as_uri())
+    assert reader.runs("document.documentElement.lang") == "fr"
+    reader.driver.execute_cdp_cmd("Emulation.setUserAgentOverride", {**agent, "acceptLanguage": "de,en"})
+    reader.open(files[LATER].as_uri())
+    assert reader.runs("document.documentElement.lang") == "en"
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (360, "dark")])
+def test_the_rules_of_accessibility_hold(reader, files, width, scheme):
+    """Contrast, names, roles, order of headings and more, by axe-core."""
+    pytest.importorskip("axe_core_python", reason="axe-core-python is not installed")
+    rules = resources.files("axe_core_python").joinpath("axe.min.js").read_text()
+    reader.narrow(width)
+    reader.prefers(prefers_color_scheme=scheme)
+    reader.open(files[LATER].as_uri())
+    compare(reader, files[EARLIER])
+    reader.runs("void document.querySelectorAll('details').forEach((part) => { part.open = true; })")
+    reader.driver.execute_script(rules)
+    found = reader.driver.execute_async_script(
+        "axe.run({resultTypes: ['violations']}).then((all) => arguments[0](all.violations))"
+    )
+    told = [{"rule": rule["id"], "where": [node["html"][:200] for node in rule["nodes"]][:3]} for rule in found]
+    assert not told, json.dumps(told, indent=1)

@@ -1,0 +1,36 @@
+"""The words of the page: both languages say the same, and every word is used."""
+
+import re
+from collections import Counter
+from importlib import resources
+
+import pytest
+
+from density_assets.publication.pages.page import SCRIPTS
+from density_assets.publication.pages.templates import PACKAGE
+from density_assets.publication.pages.words import named, word, words
+
+FILES = ("templates/report.html", *(f"{name}.js" for name in SCRIPTS))
+BUILT = ("area.", "unit.", "fact.")  # keys that a script or Python puts together
+
+
+def test_both_languages_fill_the_same_places():
+    for key, (english, french) in words().items():
+        places = [Counter(re.findall(r"\{(\w+)\}", text)) for text in (english, french)]
+        assert places[0].keys() == places[1].keys(), key
+        assert french, key
+
+
+def test_every_word_that_is_used_is_there_and_every_word_is_used():
+    text = "".join((resources.files(PACKAGE) / name).read_text(encoding="utf-8") for name in FILES)
+    called = set(re.findall(r"""(?:word|named)\(["']([\w. ]+)["']""", text)) - {"unit."}
+    assert called <= words().keys()
+    unused = [key for key in words() if f"'{key}'" not in text and f'"{key}"' not in text and not key.startswith(BUILT)]
+    assert unused == []
+
+
+def test_words_are_marked_with_their_key_and_escaped():
+    assert word("play") == '<span data-word="play">Play</span>'
+    assert named("hour") == 'aria-label="Hour of the week" data-word-aria-label="hour"'
+    with pytest.raises(KeyError):
+        word("nothing")
