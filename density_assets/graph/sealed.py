@@ -71,7 +71,7 @@ def perform(module: str, step: Step, given: dict[str, Any], hidden: Sequence[Pat
     """
     walled = _walled(step, hidden, shared)
     try:
-        heard = Step(step.settings.without_databases(), step.read, again=step.again)
+        heard = Step(step.settings.without_databases(), step.read, again=step.again, layout=step.layout)
         walled.orders.send_bytes(pickle.dumps((module, heard, given)))
         made = _listen(walled.orders, step)
     except BaseException:
