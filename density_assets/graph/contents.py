@@ -18,6 +18,7 @@ from density_assets.calendar import HOURS
 from density_assets.estimation.rounding import round_by_largest_remainder
 from density_assets.geography.tables import cells_from
 from density_assets.graph.estimating import known_sums
+from density_assets.graph.public_inputs import known_inputs
 from density_assets.graph.step import Step
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.charges import Budget
@@ -38,7 +39,7 @@ from density_assets.publication.layout import FIRST
 from density_assets.publication.manifest import Seal
 from density_assets.publication.pages.areas import Area, areas_by_day, city_and_parts
 from density_assets.publication.pages.page import ReportData, report_html
-from density_assets.publication.release_files import Counted, newest_layout
+from density_assets.publication.release_files import Counted, names_of_inputs, newest_layout
 from density_assets.publication.statement import Facts, as_markdown, statement
 from density_assets.publication.sum_errors import summary_from
 from density_assets.publication.verification import read_statement
@@ -59,7 +60,8 @@ def count_files(step: Step, density: pl.DataFrame, cells: pl.DataFrame) -> dict[
     """The files of the counts and what they hold, in the layout that the week is published in."""
     city, sums = step.settings.city, known_sums(step)
     worth = _worth_to_say(step, density, sums)
-    of = Counted(step.files, city.name, city.timezone, step.clock, cells_from(cells), density, sums, worth)
+    geography, inputs = cells_from(cells), known_inputs(step)
+    of = Counted(step.files, city.name, city.timezone, step.clock, geography, density, sums, worth, inputs)
     made = newest_layout(of) if step.layout > FIRST else _first_layout(of)
     return {file: made[file] for file in names_of_counts(step)}
 
@@ -91,7 +93,7 @@ def _worth(density: pl.DataFrame) -> Worth:
 def names_of_counts(step: Step) -> list[Path]:
     """Where the counts of a week lie, their errors of sums and what explains them."""
     sums = () if known_sums(step) is None else (ERRORS_OF_SUMS,)
-    further = FURTHER_FILES if step.layout > FIRST else ()
+    further = (*FURTHER_FILES, *names_of_inputs(known_inputs(step))) if step.layout > FIRST else ()
     return [step.files.file(*name) for name in (*COUNT_FILES, *further, *sums)]
 
 

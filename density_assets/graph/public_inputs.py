@@ -11,6 +11,7 @@ from dataclasses import replace
 from density_assets.city import City
 from density_assets.geography.regions import CELL, city_regions, regions_from
 from density_assets.graph.step import Step
+from density_assets.publication.layout import FIRST
 from density_assets.publication.people_tables import city_factors, factors_from
 from density_assets.publication.public_inputs import INPUTS_FILE, PublicInputs, inputs_in, kept_inputs, written
 from density_assets.publication.verification import content_of
@@ -29,20 +30,20 @@ def origins_of_inputs(city: City) -> tuple[str, ...]:
 
 
 def known_inputs(step: Step) -> PublicInputs:
-    """The regions and factors of a week."""
-    return inputs_in(inputs_content(step))
+    """The regions and factors of a week; none in the first layout of files."""
+    return PublicInputs() if step.layout == FIRST else inputs_in(inputs_content(step))
 
 
 def inputs_content(step: Step) -> bytes:
     """The file of them; nothing of a week without."""
-    if step.inputs is None:
+    if step.inputs_digest is None:
         return _today(step)
-    return kept_inputs(step.files, step.inputs, _candidates(step))
+    return kept_inputs(step.files, step.inputs_digest, _candidates(step))
 
 
 def other_inputs(city: City, step: Step, cell_ids: list[str]) -> Iterator[str]:
     """What of the inputs of a week that is not published yet is not what settings name."""
-    if step.inputs is None:
+    if step.inputs_digest is None:
         settings = city.settings
         regions = city_regions(settings, cell_ids)
         named = PublicInputs(regions, city_factors(settings, cell_ids, regions))

@@ -28,6 +28,27 @@ from density_assets.publication.verification import content_of, digests_in
 FORMAT = "density public inputs 1"
 INPUTS_FILE = ("public_inputs", "json")
 
+STATED = (
+    "Numbers of regions, and of people where there are some, follow from these counts and from the public inputs in "
+    "`{file}`, which a person stated: they cost nothing, and the promise holds for them as well."
+)
+OF_PEOPLE = """
+## People
+
+Visits are devices; people are visits divided by public factors, which are assumptions, not computed from records:
+
+    people = count / (market_share · devices_per_person · active_share)
+
+The factors of every cell and hour, with their bounds, are in `{file}`: whoever has better ones takes those. Intervals
+hold with 95 % or more if the true factors lie between their bounds; people of regions, days and the week are sums of
+those of cells and hours. Who is seen in two cells in one hour counts in both, which factors do not mend.
+"""
+OF_REGIONS = """
+## Regions
+
+Which region each cell belongs to is in `{file}`. Counts of regions are sums of the counts of their cells.
+"""
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -84,6 +105,27 @@ def inputs_in(content: bytes, cell_ids: Sequence[str] | None = None) -> PublicIn
         raise BadInput(
             f"public inputs of a release must be a file that this software wrote for its cells, and are not: {problem}"
         ) from None
+
+
+def explained(inputs: PublicInputs, file: str) -> str:
+    """What the dictionary says of them; nothing where there are none.
+
+    file: that of the inputs.
+    """
+    said = [
+        *([OF_PEOPLE] if inputs.factors is not None else []),
+        *([OF_REGIONS] if inputs.regions is not None else []),
+    ]
+    return "".join(text.format(file=file) for text in said)
+
+
+def follow_from_inputs(files: Iterable[str]) -> str:
+    """What a statement says of what follows from them, as a paragraph; nothing of a release without.
+
+    files: names of those that it states.
+    """
+    file = next((name for name in files if name.startswith(f"{INPUTS_FILE[0]}_")), None)
+    return f"{STATED.format(file=file)}\n\n" if file else ""
 
 
 def kept_digest(files: Naming, publications: Sequence[Entry]) -> str | None:
