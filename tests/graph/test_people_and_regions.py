@@ -146,7 +146,7 @@ def test_regions_that_settings_do_not_name_are_not_signed(town: Town, tmp_path: 
     home = tmp_path / "home"
     assert everything_before(town, home).success
     table = folder_of(home) / "tables/people_factors.parquet"
-    pl.read_parquet(table).with_columns(value=pl.lit(0.9), high=pl.lit(1.0)).write_parquet(table)
+    pl.read_parquet(table).with_columns(pl.col("low") * 0.9).write_parquet(table)
     refused = materialise(town.settings, home, asset_selection=only(*UNTIL_SIGNED), raise_on_error=False, sealed=False)
     assert "the table of regions or people_factors" in " ".join(failures(refused))
 
