@@ -39,13 +39,19 @@ from density_assets.publication.layout import FIRST
 from density_assets.publication.manifest import Seal
 from density_assets.publication.pages.areas import Area, areas_by_day, city_and_parts
 from density_assets.publication.pages.page import ReportData, report_html
+from density_assets.publication.pages.people_for_page import people_for_page
+from density_assets.publication.public_inputs import INPUTS_FILE
+from density_assets.publication.regions import REGION_FILES
 from density_assets.publication.release_files import Counted, names_of_inputs, newest_layout
 from density_assets.publication.statement import Facts, as_markdown, statement
-from density_assets.publication.sum_errors import summary_from
 from density_assets.publication.verification import read_statement
 from density_assets.publication.vintages import PROVISIONAL_ESTIMATE, named_final
 from density_assets.quality.worth import Worth, worth_of
 from resources.tables.files import parquet_bytes, write_durably
+
+DOWNLOADS = dict(
+    zip((*REGION_FILES, INPUTS_FILE), ("Regions as Parquet", "Regions as CSV", "Regions and factors"), strict=True)
+)
 
 
 def rounded(step: Step, estimate: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
@@ -58,12 +64,17 @@ def rounded(step: Step, estimate: pl.DataFrame, cells: pl.DataFrame) -> pl.DataF
 
 def count_files(step: Step, density: pl.DataFrame, cells: pl.DataFrame) -> dict[Path, bytes]:
     """The files of the counts and what they hold, in the layout that the week is published in."""
+    of = _counted(step, density, cells)
+    made = newest_layout(of) if step.layout > FIRST else _first_layout(of)
+    return {file: made[file] for file in names_of_counts(step)}
+
+
+def _counted(step: Step, density: pl.DataFrame, cells: pl.DataFrame) -> Counted:
+    """What files and page are made of."""
     city, sums = step.settings.city, known_sums(step)
     worth = _worth_to_say(step, density, sums)
     geography, inputs = cells_from(cells), known_inputs(step)
-    of = Counted(step.files, city.name, city.timezone, step.clock, geography, density, sums, worth, inputs)
-    made = newest_layout(of) if step.layout > FIRST else _first_layout(of)
-    return {file: made[file] for file in names_of_counts(step)}
+    return Counted(step.files, city.name, city.timezone, step.clock, geography, density, sums, worth, inputs)
 
 
 def _first_layout(of: Counted) -> dict[Path, bytes]:
@@ -166,12 +177,14 @@ def page_file(
 
     notes: what it says besides. beside: further files it leads to, by their labels.
     """
-    files, city, sums = step.files, cells_from(cells), known_sums(step)
+    of = _counted(step, density, cells)
+    files, city, sums, inputs = step.files, of.cells, of.sums, of.inputs
     downloads = {
         "Parquet": files.file("density", "parquet").name,
         "CSV": files.file("density", "csv").name,
         "GeoJSON": files.file("density", "geojson").name,
         **({} if sums is None else {"Errors of sums": files.file(*ERRORS_OF_SUMS).name}),
+        **{DOWNLOADS[name]: files.file(*name).name for name in names_of_inputs(inputs)},
         "Data dictionary": files.file("data_dictionary", "md").name,
         "Privacy statement": files.file("privacy_statement", "json").name,
         "What is signed": files.file("manifest", "json").name,
@@ -179,12 +192,11 @@ def page_file(
         "Audit of all releases": AUDIT_PAGE,
     }
     counts, errors = (density[name].to_numpy().reshape(-1, HOURS) for name in ("count", "standard_error"))
-    summary = None if sums is None else summary_from(sums, cells["cell_id"])
+    summary, parts = of.week.sums, city_and_parts(city.centroids, inputs.regions)
     areas: list[Area] = []
     if summary is not None:
-        happens = ~np.isin(np.arange(HOURS), step.clock.missing)
-        areas = areas_by_day(summary, counts, errors, city.centroids, happens)
-    worth = _worth_to_say(step, density, sums)
+        areas = areas_by_day(summary, counts, errors, city.centroids, of.week.happens, inputs.regions)
+    worth = of.worth
     page = report_html(
         ReportData(
             city=step.settings.city.name,
@@ -203,8 +215,9 @@ def page_file(
             areas=areas,
             warning=" ".join(worth.warnings) if worth else "",
             sums=summary,
-            groups={name: np.flatnonzero(part).tolist() for name, part in city_and_parts(city.centroids).items()},
+            groups={name: np.flatnonzero(part).tolist() for name, part in parts.items()},
             missing=list(step.clock.missing),
+            people=people_for_page(inputs.factors, of.week, parts) if inputs.factors else None,
         )
     )
     return {files.file("report", "html"): page.encode()}

@@ -11,7 +11,7 @@ from density_assets.publication.pages.templates import PACKAGE
 from density_assets.publication.pages.words import named, word, words
 
 FILES = ("templates/report.html", *(f"{name}.js" for name in SCRIPTS))
-BUILT = ("area.", "unit.", "fact.")  # keys that a script or Python puts together
+BUILT = ("area.", "unit.", "fact.", "kicker.", "lead.")  # keys that a script or Python puts together
 
 
 def test_both_languages_fill_the_same_places():
