@@ -23,7 +23,7 @@ def test_both_languages_fill_the_same_places():
 
 def test_every_word_that_is_used_is_there_and_every_word_is_used():
     text = "".join((resources.files(PACKAGE) / name).read_text(encoding="utf-8") for name in FILES)
-    called = set(re.findall(r"""(?:word|named)\(["']([\w. ]+)["']""", text)) - {"unit."}
+    called = set(re.findall(r"""(?:word|named)\(["']([\w. ]+)["']""", text)) - {"unit.", "kicker.", "lead."}
     assert called <= words().keys()
     unused = [key for key in words() if f"'{key}'" not in text and f'"{key}"' not in text and not key.startswith(BUILT)]
     assert unused == []
