@@ -5,7 +5,6 @@ schemes can live in one process. Stores are opened when they are first used, so 
 touching a disk.
 """
 
-import os
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -33,7 +32,8 @@ from density_assets.publication.verification import read_statement
 from density_assets.schemes import learning_scheme, scheme_of
 from density_assets.schemes.scheme import Plan, Scheme
 from density_assets.setting_types import is_url
-from density_assets.settings import Settings, load_settings
+from density_assets.settings import Settings
+from density_assets.shared_settings import all_settings_here, others, settings_here
 from resources.anchors import Place, TimeStamps, anchor, heads, places, signed_head
 from resources.draws import witnesses_under
 from resources.ledger.ledger import Ledger, Order, may_charge, today
@@ -60,6 +60,7 @@ class City:
     noise: where draws come from; releases of anything but OpenDP's are refused.
     sealed: whether steps that may be handed out run without a way to the confidential folders.
     version: of its scheme, where a week was drawn by an earlier one.
+    others: settings of the cities that share its Dagster instance, whose files are as secret as its own.
     """
 
     settings: Settings
@@ -67,12 +68,19 @@ class City:
     noise: Noise = field(default_factory=OpenDpNoise)
     sealed: bool = True
     version: int | None = None
+    others: tuple[Settings, ...] = ()
 
     @classmethod
     def here(cls) -> "City":
         """The city the environment names: `DENSITY_SETTINGS` (none: the embedded city) under `DENSITY_HOME`."""
-        file = os.environ.get("DENSITY_SETTINGS")
-        return cls(load_settings(Path(file) if file else None), home_here())
+        chosen, beside = settings_here()
+        return cls(chosen, home_here(), others=beside)
+
+    @classmethod
+    def all_here(cls) -> "list[City]":
+        """All cities of the Dagster instance that the environment names."""
+        every = all_settings_here()
+        return [cls(settings, home_here(), others=others(settings, every)) for settings in every]
 
     @property
     def name(self) -> str:
@@ -298,10 +306,18 @@ class City:
 
     def geography(self) -> str:
         """Of the public cells and towers; empty before they are made."""
-        if not all(self.store.written("cells", "towers")):
+        written = self.store.written("cells", "towers")
+        if not all(written):
             return ""
-        cells, towers = (self.store.read_public(table) for table in ("cells", "towers"))
-        return geography_hash(cells_from(cells), towers_from(towers))
+        if written not in self._geographies:
+            cells, towers = (self.store.read_public(table) for table in ("cells", "towers"))
+            self._geographies[written] = geography_hash(cells_from(cells), towers_from(towers))
+        return self._geographies[written]
+
+    @cached_property
+    def _geographies(self) -> dict[tuple[int, ...], str]:
+        """Those hashed before, by when they were written: each asset of a week asks."""
+        return {}
 
     def towers(self) -> int | None:
         """How many public towers there are; none before they are made. Asking leaves a home as it is."""

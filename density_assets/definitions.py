@@ -41,18 +41,24 @@ def build(city: City, *, by_force: bool = False) -> dg.Definitions:
     refuse_kept(named_files(city.settings), city.home, roots_under(city.home))
     assets, known = graph(city)
     weeks = weekly_partitions(city)
-    weekly = jobs.weekly_release(weeks, real=not city.synthetic)
+    weekly = jobs.weekly_release(city, weeks)
     secret = [blueprint.name for blueprint in BLUEPRINTS if blueprint.zone.secret]
-    purges = [jobs.purge_job(secret, force=force) for force in ([False, True] if by_force else [False])]
-    finals = [jobs.final_estimate(weeks)] if learns(city) else []
+    purges = [jobs.purge_job(city, secret, force=force) for force in ([False, True] if by_force else [False])]
+    finals = [jobs.final_estimate(city, weeks)] if learns(city) else []
     return dg.Definitions(
-        assets=following(assets),
-        asset_checks=[check.build(known) for check in CHECKS],
-        jobs=[weekly, jobs.rebuild_release(weeks), jobs.evaluate_release(weeks), jobs.audit_job(), *finals, *purges],
+        assets=following(city, assets),
+        asset_checks=[check.build(city, known) for check in CHECKS],
+        jobs=[
+            weekly,
+            jobs.rebuild_release(city, weeks),
+            jobs.evaluate_release(city, weeks),
+            jobs.audit_job(city),
+            *finals,
+            *purges,
+        ],
         schedules=[weekly_schedule(city, weekly)],
         sensors=sensors(city, weekly),
         loggers={"console": console},
-        resources={"city": city},
         executor=dg.in_process_executor,
     )
 
@@ -77,5 +83,5 @@ def catalogue(city: City) -> Catalogue:
 
 @dg.definitions
 def defs() -> dg.Definitions:
-    """What `workspace.yaml` points at: the city the environment names."""
-    return build(City.here())
+    """What `workspace.yaml` points at: the city the environment names, or all that share its instance."""
+    return dg.Definitions.merge(*map(build, City.all_here()))

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -13,11 +14,21 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.update(DENSITY_BY="tester", DENSITY_REASON="a test")
 
 from postgres import Server, served, unavailable
+from shares import WholeModules, long_ones_first
 from shelves import PostgresShelf, Shelf, SqliteShelf
 from town import Town, make_town
 
 settings.register_profile("any machine", deadline=None)  # how long an example takes says nothing of what it shows
 settings.load_profile("any machine")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    long_ones_first(items)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> WholeModules | None:
+    return WholeModules(config, log) if config.option.dist == "loadscope" else None
 
 
 @pytest.fixture

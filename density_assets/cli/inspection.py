@@ -1,16 +1,18 @@
-"""What a city's files hold, said before anything runs (`make check`).
+"""What a city's files hold and are taken for, and whether to look again before anything runs (`make check`).
 
 The report quotes counts of real records: it is for the terminal of those who may read them, and is not stored.
 """
 
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from itertools import groupby
 from pathlib import Path
 
 import duckdb
 
 from density_assets.calendar import WeekClock, week_clock
+from density_assets.errors import BadInput
 from density_assets.geography.cells_and_towers import Cells, Towers
 from density_assets.geography.cover import minimum_cover
 from density_assets.geography.overlaps import overlaps
@@ -21,30 +23,85 @@ from density_assets.geography.voronoi import tower_cells
 from density_assets.publication.people_tables import city_factors
 from density_assets.records.confinement import named_files, refuse_kept
 from density_assets.records.found_files import is_complete, record_files
-from density_assets.records.usable import mostly_unusable
+from density_assets.records.understood import Understood, understood
+from density_assets.records.verdict import (
+    Finding,
+    Verdict,
+    WeekOfRecords,
+    findings_of_files,
+    findings_of_geography,
+    findings_of_week,
+    verdict_of,
+)
 from density_assets.schemes.expected import expected_worth
 from density_assets.setting_types import is_url
 from density_assets.settings import Settings
 from resources.sql.ingest import events, unquoted
 from resources.tables.roots import roots_under
 
-# Hours a century away are slips of the pen, and may have no name in our calendar.
-SPANS = """coalesce(rejection, 'usable') as reason, count(*),
-    min(hour) filter (where abs(hour) < 876600), max(hour) filter (where abs(hour) < 876600)"""
+MOST_FILES = 24  # whose first records are looked at
+# Records of a week by reason, then usable ones by identifier and by site, all in one pass: they can be read once.
+# Hours a century away are slips of the pen, and may have no name in our calendar; 8,784 are a leap year.
+SUMS = """
+with named as (
+  select coalesce(rejection, 'usable') as reason, hour,
+    case when rejection is null then user_key end as identifier,
+    case when rejection is null then tower_id end as site
+  from found
+), sums as (
+  select reason, identifier, site, grouping(reason, identifier, site) as kind, count(*) as number,
+    min(hour) filter (where abs(hour) < 876600) as first, max(hour) filter (where abs(hour) < 876600) as last,
+    count(*) filter (where abs(hour) > 8784) as far
+  from named group by grouping sets ((reason), (identifier), (site))
+)
+select kind, reason, sum(number), count(*), count(*) filter (where number = 1), min(first), max(last), sum(far)
+from sums where coalesce(reason, cast(identifier as varchar), cast(site as varchar)) is not null
+group by kind, reason
+"""
+REASONS, IDENTIFIERS, SITES = 0b011, 0b101, 0b110  # what `grouping` says of each set: a bit for each column left out
 
 
-def inspect(settings: Settings, week: date, home: Path) -> tuple[str, str]:
-    """Read everything the settings name; returns what it holds, and what speaks against releasing it, if anything.
+@dataclass
+class Inspection:
+    """What was found: lines to show, by name, and what speaks against a release."""
 
-    Raises what a run would raise.
+    lines: list[tuple[str, str]] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+
+    @property
+    def verdict(self) -> Verdict:
+        """What follows."""
+        return verdict_of(self.findings)
+
+    def __str__(self) -> str:
+        """As it is printed."""
+        said = "\n".join(f"{name:<10} {text}" for name, text in self.lines)
+        reasons = "".join(f"\n- {finding.text}" for finding in self.findings)
+        return f"{said}\n\n{self.verdict}{':' if reasons else ''}{reasons}"
+
+
+def inspect(settings: Settings, week: date, home: Path) -> Inspection:
+    """Read everything the settings name; raises what a run would raise of public files.
+
+    Records that cannot be read at all are a finding like any other: what a person says of them later must not depend
+    on them.
     """
     refuse_kept(named_files(settings), home, roots_under(home))
     cells = city_cells(settings)
     towers = city_towers(settings, cells)
-    records: Counter[str] = Counter()
-    lines = [*_geography(settings, cells, towers), *_visits(settings, towers, week, home, records)]
-    said = "\n".join(f"{name:<10} {text}" for name, text in lines)
-    return said, "" if settings.city.synthetic else mostly_unusable(records)
+    found = Inspection()
+    found.lines += _geography(settings, cells, towers)
+    told = expected_worth(settings, len(towers))
+    found.findings += findings_of_geography(len(towers.antennas), towers.outside, told.warnings if told else ())
+    found.lines += _clocks(settings, week)
+    if settings.city.visits is None:
+        found.lines.append(("visits", f"simulated, {settings.city.simulated_users:,} users"))
+        return found
+    try:
+        _look_at_records(settings, towers, week, home, found)
+    except BadInput as problem:
+        found.findings.append(Finding(Verdict.NOT_READY, str(problem)))
+    return found
 
 
 def _geography(settings: Settings, cells: Cells, towers: Towers) -> Iterator[tuple[str, str]]:
@@ -78,44 +135,103 @@ def _regions_and_people(settings: Settings, cells: Cells) -> Iterator[tuple[str,
         yield "people", f"{middle} behind a visit, on average over cells and hours ({low} to {high} by the bounds)"
 
 
-def _visits(
-    settings: Settings, towers: Towers, week: date, home: Path, records: Counter[str]
-) -> Iterator[tuple[str, str]]:
-    """Say what the records of a week hold; fills in how many are usable, or not and why."""
-    city, clock = settings.city, week_clock(week, settings.city.zone)
-    yield "week", f"{week}, {city.timezone}"
+def _clocks(settings: Settings, week: date) -> Iterator[tuple[str, str]]:
+    clock = week_clock(week, settings.city.zone)
+    yield "week", f"{week}, {settings.city.timezone}"
     for slots, fate in ((clock.repeated, "happen twice, counted once"), (clock.missing, "do not happen")):
         if slots:
             yield "clocks", f"hours {', '.join(map(str, slots))} {fate}"
-    if city.visits is None:
-        yield "visits", f"simulated, {city.simulated_users:,} users"
-        return
-    found = record_files(city.visits, week, settings.folder)
-    refuse_kept(found, home, roots_under(home))
+
+
+def _look_at_records(settings: Settings, towers: Towers, week: date, home: Path, found: Inspection) -> None:
+    """Say what the records of a week hold, as far as they can be read."""
+    city = settings.city
+    assert city.visits is not None
+    named = record_files(settings, week)
+    refuse_kept(named, home, roots_under(home))
     if is_url(city.visits):
-        yield "files", f"{len(found):,} at {city.visits}, read by Spark only: their records are not looked at here"
+        said = f"{len(named):,} at {city.visits}, read by Spark only: their records are not looked at here"
+        found.lines.append(("files", said))
+        found.findings.append(Finding(Verdict.LOOK, "records at a URL are not looked at: check a copy of a few files"))
         return
-    files = [file for file in found if isinstance(file, Path)]
-    complete = (
-        "complete" if is_complete(city.visits, week, settings.folder) else "no _SUCCESS: not known to be complete"
-    )
-    yield "files", f"{len(files):,}, {sum(file.stat().st_size for file in files) / 1e6:,.1f} MB, {complete}"
-    hours = _events(settings, towers, clock, files, records)
-    yield "records", f"{sum(records.values()):,}"
-    yield from (("", f"{n:,} {reason}") for reason, n in sorted(records.items()))
-    if hours:
-        yield "span", " to ".join(f"{_wall_clock(clock.monday, h):%Y-%m-%d %H}h" for h in (min(hours), max(hours)))
+    files = [file for file in named if isinstance(file, Path)]
+    found.lines += _files(settings, week, files)
+    looked_at = [understood(file, city) for file in files[:MOST_FILES]]
+    found.lines += _understood(looked_at)
+    found.findings += findings_of_files(looked_at, city)
+    of_week = _events(settings, towers, week_clock(week, city.zone), files)
+    found.lines += _records(of_week, week_clock(week, city.zone))
+    found.findings += findings_of_week(of_week)
 
 
-def _events(
-    settings: Settings, towers: Towers, clock: WeekClock, files: list[Path], reasons: Counter[str]
-) -> list[int]:
-    """Count records, usable or by the reason that they are not; returns hours that they lie between."""
+def _files(settings: Settings, week: date, files: list[Path]) -> Iterator[tuple[str, str]]:
+    marker = settings.city.visits_complete
+    said = "complete" if is_complete(settings, week) else f"no {marker}: not known to be complete"
+    yield "files", f"{len(files):,}, {sum(file.stat().st_size for file in files) / 1e6:,.1f} MB, {said}"
+
+
+def _understood(files: Sequence[Understood]) -> Iterator[tuple[str, str]]:
+    """What files are taken for, said once for those that are alike; no identifier is repeated."""
+    for _, alike in groupby(sorted(files, key=_layout_of), key=_layout_of):
+        file, *others = alike
+        yield "file", f"{file.file}{f' and {len(others):,} more of its kind' if others else ''}: {_kind(file)}"
+        yield "columns", ", ".join(f"{name} ({kind})" for name, kind in file.columns)
+        yield "taken for", ", ".join(f"{role}: {column}" for role, column in file.roles.items()) or "nothing known"
+        yield "first", f"{file.sampled:,} records, {file.unreadable:,} of them not readable"
+        yield (
+            "",
+            f"identifiers: {_forms(file.identifiers)}; {file.distinct['as is']:,} different, {file.once:,} seen once",
+        )
+        yield "", f"times: {_forms(file.times)}"
+        yield from (("", _row(row, file.roles.get("user", ""))) for row in file.rows)
+
+
+def _layout_of(file: Understood) -> str:
+    return f"{file.kind} {file.compression} {file.delimiter} {file.encoding} {file.columns}"
+
+
+def _kind(file: Understood) -> str:
+    mark = f", delimiter {file.delimiter!r}, {file.encoding}" if file.delimiter else ""
+    return f"{file.kind}{f' ({file.compression})' if file.compression else ''}{mark}"
+
+
+def _forms(forms: object) -> str:
+    assert isinstance(forms, dict)
+    return ", ".join(f"{number:,} {form}" for form, number in forms.items()) or "none"
+
+
+def _row(row: object, user: str) -> str:
+    assert isinstance(row, dict)
+    return "  ".join(f"{name}={value}" for name, value in row.items() if name != user)
+
+
+def _events(settings: Settings, towers: Towers, clock: WeekClock, files: list[Path]) -> WeekOfRecords:
+    """Count records, usable or by the reason that they are not, their identifiers and their sites."""
+    week = WeekOfRecords(sites=len(towers))
     with duckdb.connect() as connection, unquoted(settings.folder):
-        found = events(connection, antennas_table(towers), clock, files, settings.city, reasons)
-        rows = found.aggregate(SPANS, "reason").fetchall()
-    reasons.update({reason: n for reason, n, *_ in rows})
-    return [hour for *_, first, last in rows for hour in (first, last) if hour is not None]
+        found = events(connection, antennas_table(towers), clock, files, settings.city, week.records)
+        found.create_view("found")
+        rows = connection.execute(SUMS).fetchall()
+    by_reason = [row for row in rows if row[0] == REASONS]
+    week.records.update({reason: int(number) for _, reason, number, *_ in by_reason})
+    hours = [hour for *_, first, last, _ in by_reason for hour in (first, last) if hour is not None]
+    week.hours = (min(hours), max(hours)) if hours else None
+    week.far = sum(int(far) for *_, far in by_reason)
+    for kind, _, _, groups, once, *_ in rows:
+        if kind == IDENTIFIERS:
+            week.identifiers, week.once = groups, once
+        elif kind == SITES:
+            week.towers = groups
+    return week
+
+
+def _records(week: WeekOfRecords, clock: WeekClock) -> Iterator[tuple[str, str]]:
+    yield "records", f"{week.records.total():,}"
+    yield from (("", f"{n:,} {reason}") for reason, n in sorted(week.records.items()))
+    yield "seen at", f"{week.towers:,} of {week.sites:,} sites"
+    yield "users", f"{week.identifiers:,} identifiers, {week.once:,} of them seen once"
+    if week.hours:
+        yield "span", " to ".join(f"{_wall_clock(clock.monday, hour):%Y-%m-%d %H}h" for hour in week.hours)
 
 
 def _wall_clock(monday: int, hour: int) -> datetime:

@@ -1,23 +1,69 @@
 """Looking: at the files before anything runs, and at everything in a browser."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from density_assets.cli.options import SettingsFile, Week, chosen_week
+from density_assets.cli.options import By, Reason, SettingsFile, Week, act, chosen_week
+
+if TYPE_CHECKING:
+    from density_assets.city import City
+    from density_assets.privacy.acts import Act
 
 
-def check(settings: SettingsFile = None, week: Week = None) -> int:
-    """Say what a city's own files hold, without running anything; ends with 1 if most records cannot be used."""
+def check(
+    settings: SettingsFile = None,
+    week: Week = None,
+    acknowledge: Annotated[
+        bool,
+        typer.Option("--acknowledge", help="Record that a person has looked: asked for before the first release."),
+    ] = False,
+    by: By = None,
+    reason: Reason = None,
+) -> int:
+    """Say what a city's own files hold and are taken for, without running anything.
+
+    Ends with 0 if they are ready, 3 if somebody should look again, 1 if they are not ready; with 0 where
+    --acknowledge records that somebody has looked, whatever was found. Nothing else ever reads the verdict.
+    """
     from density_assets.city import City
     from density_assets.cli.inspection import inspect
 
     city = City.here()
-    said, finding = inspect(city.settings, chosen_week(week, city), city.home)
-    print(said)
-    if finding:
-        print(f"\nNOT ready: {finding}")
-    return 1 if finding else 0
+    looked_by = act(city, by, reason, "an acknowledgement") if acknowledge else None
+    if acknowledge and not city.synthetic:
+        city.ledger.refuse_unready(city.population)
+    found = inspect(city.settings, chosen_week(week, city), city.home)
+    print(found)
+    if looked_by is None:
+        print(_what_next(city))
+        return int(found.verdict)
+    print(_acknowledge(city, looked_by))
+    return 0
+
+
+def _what_next(city: "City") -> str:
+    from density_assets.privacy.acknowledged import acknowledged
+
+    if city.synthetic or acknowledged(city.ledger.accounts(), city.settings):
+        return ""
+    return (
+        "\nnobody has acknowledged yet how these files are read, which is asked for before the first release: once you "
+        "have read the above, `density check --acknowledge --by NAME --reason WHY` with the same settings records it"
+    )
+
+
+def _acknowledge(city: "City", looked_by: "Act") -> str:
+    """Record that somebody has looked at what the files are understood as; nothing that was found is recorded."""
+    from density_assets.privacy.acknowledged import APPROVAL, acknowledged, acknowledgement, input_digest
+
+    digest = input_digest(city.settings)[:12]
+    if city.synthetic:
+        return "\nnobody of these people exists: there is nothing to acknowledge"
+    if acknowledged(city.ledger.accounts(), city.settings):
+        return f"\nacknowledged before (input settings {digest}): nothing was recorded"
+    city.ledger.record(APPROVAL, acknowledgement(city.settings), looked_by, city.witnesses())
+    return f"\nrecorded: the input settings {digest} of {city.name} are acknowledged, by {looked_by.by}"
 
 
 def ui(
@@ -31,4 +77,4 @@ def ui(
     from density_assets.city import City
     from density_assets.graph.instance import serve
 
-    return serve(City.here(), port, read_only=read_only)
+    return serve(City.all_here()[0], port, read_only=read_only)

@@ -17,6 +17,7 @@ from density_assets.definitions import build
 from density_assets.errors import BadInput
 from density_assets.graph.jobs import (
     AUDIT,
+    ERASE,
     EVALUATE,
     FINAL_ESTIMATE,
     ON_THE_TERMINAL,
@@ -25,6 +26,7 @@ from density_assets.graph.jobs import (
     REBUILD,
     WEEKLY,
 )
+from density_assets.graph.naming import own
 from density_assets.graph.past import learns
 from density_assets.graph.terminal import Ended, execute, is_week
 from density_assets.graph.vintages import final_of
@@ -95,7 +97,7 @@ def evaluate_week(city: City, asked: str) -> int:
 def purge_week(city: City, asked: str, *, force: bool) -> int:
     """Erase the confidential zone of one week; the exit status of the command."""
     week = str(parse_week(asked))
-    config = {"ops": {"erase": {"config": {"week": week, "confirm": week}}}, **ON_THE_TERMINAL}
+    config = {"ops": {own(city, ERASE): {"config": {"week": week, "confirm": week}}}, **ON_THE_TERMINAL}
     return 0 if _run(city, PURGE_BY_FORCE if force else PURGE, run_config=config).success else 1
 
 

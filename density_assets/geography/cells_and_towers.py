@@ -56,6 +56,7 @@ class Towers:
         antennas that share a point share a site, antennas outside the city are absent.
     merged, outside: how many antennas were merged into another's site or dropped, for the log.
     repeated: how many rows of the list name an antenna that an earlier one does.
+    beyond: identifiers of antennas outside the city: records at them are no records at unknown antennas.
     """
 
     ids: NDArray[Any]
@@ -64,6 +65,7 @@ class Towers:
     merged: int = 0
     outside: int = 0
     repeated: int = 0
+    beyond: tuple[Any, ...] = ()
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -45,9 +45,12 @@ def polygons(table: pl.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.object_]
 
 
 def antennas_table(towers: Towers) -> pl.DataFrame:
-    """One row per identifier that a record may carry; identifiers are compared as text."""
+    """One row per identifier that a record may carry; identifiers are compared as text.
+
+    Those of antennas outside the city have no site and come last.
+    """
     sites = list(towers.antennas.values())
-    return pl.DataFrame(
+    inside = pl.DataFrame(
         {
             "antenna_id": [str(antenna) for antenna in towers.antennas],
             "tower_id": towers.ids[sites].tolist(),
@@ -56,11 +59,18 @@ def antennas_table(towers: Towers) -> pl.DataFrame:
             "y": towers.xy[sites, 1],
         }
     )
+    beyond = pl.DataFrame({"antenna_id": [str(antenna) for antenna in towers.beyond]}, schema={"antenna_id": pl.String})
+    return pl.concat([inside, beyond], how="diagonal")
+
+
+def antennas_inside(antennas: pl.DataFrame) -> pl.DataFrame:
+    """The antennas that have a site."""
+    return antennas.filter(pl.col("tower_id").is_not_null())
 
 
 def towers_table(antennas: pl.DataFrame) -> pl.DataFrame:
     """One row per site, in the order of the list."""
-    return antennas.unique("site").sort("site").select("tower_id", "site", "x", "y")
+    return antennas_inside(antennas).unique("site").sort("site").select("tower_id", "site", "x", "y")
 
 
 def towers_from(table: pl.DataFrame) -> Towers:

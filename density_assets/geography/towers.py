@@ -47,11 +47,13 @@ def read_towers(path: Path, *, tower_id: str | None, x: str, y: str, crs: str, c
     else:
         ids = _identifiers(rows["tower_id"], path, tower_id)
         antennas = _first_rows(ids, place, path, tower_id)
-    inside = antennas[_inside(xy[antennas], cells)]
+    there = _inside(xy[antennas], cells)
+    inside, beyond = antennas[there], antennas[~there]
     if len(inside) == 0:
         raise _all_outside(raw, xy, crs, cells, path)
-    sites = _sites(ids, xy, place, inside, outside=len(antennas) - len(inside))
-    return replace(sites, repeated=len(rows) - len(antennas))
+    sites = _sites(ids, xy, place, inside, outside=len(beyond))
+    named = () if ids is None else tuple(ids[beyond].tolist())
+    return replace(sites, repeated=len(rows) - len(antennas), beyond=named)
 
 
 def _read(path: Path, columns: dict[str, str]) -> pl.DataFrame:

@@ -98,17 +98,17 @@ def people_factors(step: Step, cells: pl.DataFrame) -> Made:
     Zone.PUBLIC,
     {
         "antenna_id": column("identifier a record may carry, as text", SETTINGS),
-        "tower_id": column("identifier of the site the antenna stands on", SETTINGS),
+        "tower_id": column("identifier of the site the antenna stands on, empty outside the city", SETTINGS),
         "site": column("position of the site in the list, from 0", SETTINGS),
         "x": column("metres, in the cells' coordinate system", SETTINGS, "cells.crs"),
         "y": column("metres, in the cells' coordinate system", SETTINGS, "cells.crs"),
     },
 )
 def antennas(step: Step, cells: pl.DataFrame) -> Made:
-    """Every antenna of the public list that stands inside the city, and the site it belongs to.
+    """Every antenna of the public list and, if it stands inside the city, the site it belongs to.
 
-    Antennas that share a point are one site. Positions come from this list, never from records, and a record
-    at an antenna that is not listed is dropped.
+    Antennas that share a point are one site. Positions come from this list, never from records; a record at an
+    antenna that is not listed or stands outside is counted and left out.
     """
     towers = city_towers(step.settings, cells_from(cells))
     if towers.merged:

@@ -20,6 +20,7 @@ from density_assets.city import City
 from density_assets.errors import BadInput
 from density_assets.graph.acting import AGAIN_TAG, act_of_run
 from density_assets.graph.jobs import REBUILD
+from density_assets.graph.naming import own
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.acts import Act
 from density_assets.privacy.estimates import DrawUsed
@@ -262,7 +263,7 @@ def step_for(
         layout = layout_of(accounts, release.which, again=again)
         digest = None if again else kept_digest(city.files(week), accounts.publications(release.which))
         return Step(city.settings, read, say, warn, again, layout=layout, inputs_digest=digest)
-    rebuilding, act = context.run.job_name == REBUILD, act_of_run(context.run.tags, city.settings)
+    rebuilding, act = context.run.job_name == own(city, REBUILD), act_of_run(context.run.tags, city.settings)
     return RecordStep(city.settings, read, say, warn, city=city, rebuilding=rebuilding, act=act)
 
 

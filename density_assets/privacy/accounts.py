@@ -9,7 +9,7 @@ A ledger is a chain of entries, each of one kind:
     key        releases are signed with another key from here on
     policy     what a data-protection officer permits
     budget     what all weeks of a year of a population may cost together
-    approval   a second person agrees to a revision
+    approval   a second person agrees to a revision, or somebody to what a city's files are understood as
     charge     one door of one release is paid for
     begun      the noise of a charge is about to be drawn: it pays for nothing else
     drawn      the noise was drawn, and this is its digest
@@ -253,11 +253,17 @@ def _refuse_disorder(records: Records, entries: Sequence[Entry]) -> None:
     for entry in entries:
         if entry.kind == "budget" and not _is_budget(entry.body):
             raise NotWhole(f"entry {entry.row} is a budget that is none, or that nobody gave")
+        if entry.kind == "approval" and not _says(entry.body, "what", "by", "reason"):
+            raise NotWhole(f"entry {entry.row} is an approval of nothing, or by nobody")
 
 
 def _is_budget(body: Body) -> bool:
     numbers = all(type(body[name]) in (int, float) and body[name] > 0 for name in ("epsilon", "delta"))
-    return numbers and all(isinstance(body[name], str) for name in ("population", "by", "reason"))
+    return numbers and _says(body, "population", "by", "reason")
+
+
+def _says(body: Body, *names: str) -> bool:
+    return all(isinstance(body[name], str) for name in names)
 
 
 def _draws(records: Records, entries: Sequence[Entry]) -> tuple[set[str], dict[str, str]]:

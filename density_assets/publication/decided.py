@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from density_assets.privacy.accounts import Accounts, Body, Entry
+from density_assets.privacy.acknowledged import INPUT
 from density_assets.privacy.charges import Row
 
 SAID: dict[str, Callable[[Body], str]] = {  # what each kind of decision says, from its body
@@ -21,7 +22,11 @@ SAID: dict[str, Callable[[Body], str]] = {  # what each kind of decision says, f
     "key": lambda body: f"changed the key{'' if body['signed'] else ', without the old key saying so'}",
     "policy": lambda body: f"set the policy {body['sha256'][:12]}",
     "budget": lambda body: f"gave {body['population']} a budget of ({body['epsilon']:g}, {body['delta']:g})",
-    "approval": lambda body: f"approved revision {body['revision']} of the week of {body['week']}, {body['city']}",
+    "approval": lambda body: (
+        f"acknowledged what the files of {body['city']} are understood as (input settings {body['inputs'][:12]})"
+        if body["what"] == INPUT
+        else f"approved revision {body['revision']} of the week of {body['week']}, {body['city']}"
+    ),
 }
 
 

@@ -7,6 +7,7 @@ ways around the doors that the asset graph cannot see. Written to as a file of a
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from density_assets.environment import SHARED_INSTANCE
 from density_assets.errors import BadInput
 from density_assets.records.found_files import RecordFile
 from density_assets.setting_types import is_url
@@ -34,7 +35,8 @@ def refuse_kept(files: Iterable[RecordFile], home: Path, roots: Sequence[str] = 
 def _kept(file: Path, home: Path, roots: Iterable[Path]) -> bool:
     parts = file.relative_to(home).parts if file.is_relative_to(home) else ()
     ledger = any(part.startswith(("ledger.sqlite", "ledger.lock")) for part in parts[:1])
-    return bool(set(parts[1:2]) & set(KEPT)) or ledger or any(file.is_relative_to(root) for root in roots)
+    history = parts[:1] == (SHARED_INSTANCE,)
+    return bool(set(parts[1:2]) & set(KEPT)) or ledger or history or any(file.is_relative_to(root) for root in roots)
 
 
 def _kept_there(file: str, roots: Iterable[str]) -> bool:

@@ -20,6 +20,7 @@ from typing import Any
 
 from density_assets.errors import BadInput
 from density_assets.privacy.accounts import VERSION, Accounts, NotWhole, Records, read_accounts
+from density_assets.privacy.acknowledged import refuse_unacknowledged
 from density_assets.privacy.acts import Act, needed
 from density_assets.privacy.chain import GENESIS, row_hash
 from density_assets.privacy.charges import Budget, Row, budget_in_force, is_simulated, refuse_over_budget
@@ -244,6 +245,7 @@ def may_charge(accounts: Accounts, due: Sequence[Charge], order: Order) -> tuple
     if recorded is None:  # the first is that of the settings
         refuse_budget(accounts, budget, act)
     refuse_over_budget(list(accounts.rows), due, under_policy(accounts, budget))
+    refuse_unacknowledged(accounts, due, order.settings)
     return act, budget
 
 

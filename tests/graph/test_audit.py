@@ -10,7 +10,7 @@ import duckdb
 import pytest
 from dagster import AssetCheckEvaluation, AssetCheckSeverity
 from door import REQUEST
-from ledgers import ACT, KEY, order
+from ledgers import ACT, KEY, acknowledge_input, order
 from old_ledger import old_ledger
 from runs import WEEK, materialise, opened, shown
 from town import make_town
@@ -117,6 +117,7 @@ def test_a_statement_that_cannot_be_read_is_a_finding(home):
 def test_charges_that_no_statement_names_are_listed(home):
     charge = REQUEST.charge("noisy_series")
     open_for_people(Ledger(home), ACT, lambda: KEY, Found([], NOTHING), adopt=False)
+    acknowledge_input(Ledger(home), order().settings)
     Ledger(home).reserve([charge], order(), NOTHING)
     (release,) = found(home, population="subscribers")
     assert (release.statement, release.verified, release.drawn) == (None, None, False)

@@ -19,6 +19,7 @@ from density_assets.graph.step import Reader, RecordStep
 from density_assets.privacy.zones import Zone
 from density_assets.settings import Settings
 from resources.ledger.ledger import Ledger
+from resources.sql.duckdb_engine import DuckdbEngine
 
 PUBLIC = ("cells", "antennas", "towers", "tower_cells", "overlaps", "cover_graph")
 COUNTED = ("visits", "truncated_visits", "tower_series", "tower_totals", "visit_total", "one_visit_histogram")
@@ -100,6 +101,27 @@ def visited(tmp_path_factory):
     town.write_visits(BUSY)
     assert some(town, folder / "home", *PUBLIC, "visits").success
     return town, folder / "home"
+
+
+def test_visits_are_grouped_by_user_once_for_three_checks_and_again_once_they_are_others(
+    visited, tmp_path, monkeypatch
+):
+    town, before = visited
+    home, grouped, counted = copytree(before, tmp_path / "home"), [], DuckdbEngine.counted
+
+    def noted(self, name, *asked, **options):
+        grouped.append(name)
+        return counted(self, name, *asked, **options)
+
+    monkeypatch.setattr(DuckdbEngine, "counted", noted)
+    asking = ("tower_series", "visit_total", "one_visit_histogram")
+    assert some(town, home, "truncated_visits", *asking).success
+    assert grouped.count("visits_per_user") == 1
+    store = opened(town.settings, home).store
+    fewer = store.read_week("visits", MONDAY).head(60)
+    store.write_week("visits", MONDAY, fewer)
+    assert some(town, home, "truncated_visits", *asking).success
+    assert grouped.count("visits_per_user") == 2
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,18 @@
 """The doors in the real graph: drawn once, one ledger row each, and refusals that draw nothing."""
 
+import dagster as dg
 import duckdb
 import polars as pl
 import pytest
+from ledgers import ACT
 from runs import WEEK, failures, materialise, only, shown, verdicts
 
+from density_assets.city import City
+from density_assets.definitions import build
+from density_assets.settings import load_settings
 from resources.ledger.ledger import Ledger
+from resources.ledger.opening import Found, open_for_people
+from resources.ledger.witnesses import NOTHING
 
 DOORS = ("noisy_totals", "noisy_series")
 
@@ -75,6 +82,19 @@ def test_another_geography_is_refused_for_a_published_week(town, tmp_path):
     assert "declare revision 2" in message
     assert len(Ledger(tmp_path).rows()) == 2
     assert published(tmp_path) == files
+
+
+def test_no_door_opens_before_somebody_looked_at_what_the_files_are_understood_as(town, tmp_path):
+    """Whatever starts the run: nobody asks the doors but they themselves."""
+    city = City(load_settings(town.settings), tmp_path)
+    open_for_people(city.ledger, ACT, city.new_key, Found([], NOTHING), adopt=False)
+    with dg.DagsterInstance.ephemeral() as instance:
+        job = build(city).resolve_job_def("weekly_release")
+        result = job.execute_in_process(instance=instance, partition_key=WEEK, raise_on_error=False)
+    (message, *_) = failures(result)
+    assert "a person must look at what their files are understood as" in message
+    assert city.ledger.rows() == []
+    assert not list((tmp_path / "town/release").glob("measurements/*"))
 
 
 def published(home) -> dict[str, bytes]:

@@ -12,10 +12,12 @@ import pytest
 from contradictions import LEDGERS
 from forging import FORGER, OFFICER, OPERATOR
 from old_ledger import chained, old_rows
-from signed_release import WEEK, Book, Release, make_release, open_book
+from signed_release import WEEK, WHO, Book, Release, make_release, open_book
 
 from density_assets.privacy.accounts import NotWhole, Records, read_accounts
+from density_assets.privacy.acknowledged import acknowledgement
 from density_assets.publication.verify import Chain, Damaged
+from density_assets.settings import Settings
 
 # Refused by outsiders only: the software never writes it, and charges are safe whether or not it stands there.
 ONLY_OUTSIDERS = {
@@ -72,6 +74,8 @@ def begun_twice() -> Book:
 
 BOOKS: dict[str, Callable[[], Book]] = {
     "nothing wrong": paid,
+    "an acknowledgement of input": lambda: with_entry("approval", {**acknowledgement(Settings()), **WHO}),
+    "an acknowledgement by nobody": lambda: with_entry("approval", acknowledgement(Settings())),
     "nothing wrong, taken over": lambda: adopted(lambda _: None),
     "a stored draw that nobody paid for": lambda: adopted(lambda draw: draw.update(charge="0" * 64)),
     "a stored draw of another measurement": lambda: adopted(lambda draw: draw.update(measurement="0" * 64)),

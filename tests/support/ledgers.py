@@ -5,6 +5,7 @@ from pathlib import Path
 
 from density_assets.city import City
 from density_assets.errors import BadInput
+from density_assets.privacy.acknowledged import APPROVAL, acknowledged, acknowledgement
 from density_assets.privacy.acts import Act
 from density_assets.privacy.charges import Budget
 from density_assets.privacy.noise import OpenDpNoise
@@ -31,6 +32,13 @@ def open_ledger(city: City) -> None:
         open_for_people(city.ledger, ACT, city.new_key, Found([], NOTHING), adopt=False)
     elif accounts.place != place_digest(accounts.identity, city.ledger.book):
         say_moved(city.ledger, ACT, NOTHING)  # a test works on a copy of a home
+    acknowledge_input(city.ledger, city.settings)
+
+
+def acknowledge_input(ledger: Ledger, settings: Settings) -> None:
+    """Say that somebody has looked at what a city's files are understood as, unless it was said."""
+    if not acknowledged(ledger.accounts(), settings):
+        ledger.record(APPROVAL, acknowledgement(settings), ACT, NOTHING)
 
 
 def opened_ledger(home: Path, url: str = "") -> Ledger:
@@ -41,6 +49,7 @@ def opened_ledger(home: Path, url: str = "") -> Ledger:
     ledger = Ledger(home, book_at(url) if url else None)
     if not ledger.accounts().declared:
         open_for_people(ledger, ACT, lambda: KEY, Found([], NOTHING), adopt=False)
+        acknowledge_input(ledger, order().settings)
     return ledger
 
 

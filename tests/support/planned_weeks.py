@@ -1,4 +1,4 @@
-"""Two weeks of a small city as files a planner has: pages with errors of sums, and counts as CSV."""
+"""Weeks of a small city as files a planner has: pages, counts as CSV and Parquet, errors of sums, cells."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -8,11 +8,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from shapely import box
+from shapely import box, transform
 
 from density_assets.estimation.weeks.summary import Kind, Summary
+from density_assets.geography.cells_and_towers import Cells
+from density_assets.publication.files import geojson
 from density_assets.publication.pages.areas import areas_by_day, city_and_parts
 from density_assets.publication.pages.page import ReportData, report_html
+from density_assets.publication.sum_errors import errors_table
 
 SIDE, HOURS = 6, 168
 CELLS = SIDE**2
@@ -106,3 +109,14 @@ def written(folder: Path) -> dict[date, Path]:
         table = week.table().sample(fraction=1.0, shuffle=True, seed=1)
         table.select(sorted(table.columns)).write_csv(folder / f"density_{monday}.csv")
     return files
+
+
+def written_for_notebooks(folder: Path) -> None:
+    """Counts, errors of sums and cells of the two ordinary weeks, as files of a release."""
+    in_france = transform(SQUARES, lambda points: points + np.array([650_000, 6_860_000]))
+    somewhere = Cells(np.array(IDS, dtype=object), in_france, "EPSG:2154")
+    for monday in (EARLIER, LATER):
+        week = weeks()[monday]
+        week.table().write_parquet(folder / f"density_{monday}.parquet")
+        errors_table(week.sums, pl.Series(IDS)).write_parquet(folder / f"errors_of_sums_{monday}.parquet")
+        (folder / f"density_{monday}.geojson").write_text(geojson(somewhere, week.counts), encoding="utf-8")

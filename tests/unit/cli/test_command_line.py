@@ -20,7 +20,7 @@ from density_assets.privacy.acts import Act
 from density_assets.publication.verify import signature_holds
 from density_assets.research import results
 from density_assets.research.study import Source
-from density_assets.settings import Settings
+from density_assets.settings import Settings, load_settings
 from resources.ledger.deciding import KEY_CHANGE
 from resources.ledger.ledger import Ledger
 from resources.signing import make_key
@@ -38,7 +38,7 @@ OPTIONS = {
     "audit": {"--settings"},
     "study": {"--settings", "--week", "--repetitions", "--data", "name"},
     "results": {"--settings", "--week", "--repetitions", "--studies", "--page"},
-    "check": {"--settings", "--week"},
+    "check": {"--settings", "--week", "--acknowledge", "--by", "--reason"},
     "ui": {"--settings", "--port", "--read-only"},
 }
 
@@ -244,6 +244,39 @@ def test_a_budget_that_settings_raise_is_shown_as_it_is_recorded_with_the_refusa
     assert "may cost epsilon 2 " in shown.out
     assert "raising a budget is a recorded act" in shown.out
     assert "may cost epsilon 5 " in density("budget", *said, "--give", "5", *WHO).out
+
+
+# --- somebody looks before the first charge ---------------------------------------------------------------------------
+
+
+def test_a_first_release_is_refused_before_a_record_is_read_until_somebody_has_looked(density, town, tmp_path):
+    """Whatever the verdict: these records are not ready, and acknowledging them is a person's business."""
+    town.write_visits("ann,noon,A\n")
+    these = ("--settings", str(town.settings), "--week", "2007-09-10")
+    assert "opened by a person" in density("check", *these, "--acknowledge", *WHO).err
+    assert density("ledger", "init", "--settings", str(town.settings), *WHO).status == 0
+    refused = density("release", *these)
+    assert (refused.status, "a person must look at what their files are understood as" in refused.err) == (2, True)
+    assert not list((tmp_path / "home/town").glob("confidential/visits/*"))
+    looked = density("check", *these)
+    assert looked.status == 1
+    assert "NOT ready:" in looked.out
+    assert "nobody has acknowledged yet" in looked.out
+    said = density("check", *these, "--acknowledge", *WHO)
+    assert (said.status, "NOT ready:" in said.out, "are acknowledged, by ann" in said.out) == (0, True, True)
+    assert "nothing was recorded" in density("check", *these, "--acknowledge", *WHO).out
+    (entry,) = Ledger(tmp_path / "home").accounts().of("approval")
+    assert entry.body.keys() == {"what", "city", "inputs", "by", "reason", "how"}
+    city = City(load_settings(town.settings), tmp_path / "home")
+    city.refuse_week(MONDAY, Act("ann", "a study"))
+
+
+def test_a_week_that_should_be_looked_at_ends_with_3_and_one_that_is_ready_with_0(density, town):
+    these = ("--settings", str(town.settings), "--week", "2007-09-10")
+    assert density("check", *these).status == 0
+    town.write_visits("ann,2007-09-10 08:10:00,A\nann,noon,A\n")
+    said = density("check", *these)
+    assert (said.status, "look at this:" in said.out) == (3, True)
 
 
 # --- a ledger that refuses says why -----------------------------------------------------------------------------------

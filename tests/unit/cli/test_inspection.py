@@ -1,5 +1,7 @@
 """What `check` says of records that are odd: how many and why, never which."""
 
+from collections import Counter
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -7,12 +9,20 @@ from runs import MONDAY
 
 from density_assets.cli.inspection import inspect
 from density_assets.errors import BadInput
+from density_assets.quality.worth import Worth
+from density_assets.records.verdict import (
+    Verdict,
+    WeekOfRecords,
+    findings_of_geography,
+    findings_of_week,
+    verdict_of,
+)
 from density_assets.settings import Settings, load_settings
 
 
 def lines(town, tmp_path) -> list[str]:
-    said, _ = inspect(load_settings(town.settings), MONDAY, tmp_path / "home")
-    return [" ".join(line.split()) for line in said.splitlines()]
+    found = inspect(load_settings(town.settings), MONDAY, tmp_path / "home")
+    return [" ".join(line.split()) for line in str(found).splitlines()]
 
 
 def test_lines_that_are_no_text_and_times_no_calendar_has(town, tmp_path):
@@ -23,7 +33,7 @@ def test_lines_that_are_no_text_and_times_no_calendar_has(town, tmp_path):
         file.write(b"\xff,2007-09-12 20:00:00,D\n" + b"x" * 2_100_000 + b",2007-09-12 20:00:00,D\n")
     said = lines(town, tmp_path)
     assert {"records 6", "2 usable", "2 outside the week", "2 line not readable"} <= set(said)
-    assert said[-1] == "span 2007-09-10 08h to 2007-09-20 00h"
+    assert "span 2007-09-10 08h to 2007-09-20 00h" in said
 
 
 def test_regions_and_factors_are_looked_at_before_anything_runs(town, tmp_path):
@@ -40,40 +50,94 @@ def test_regions_and_factors_are_looked_at_before_anything_runs(town, tmp_path):
         lines(town, tmp_path)
 
 
-def test_a_damaged_file_is_refused_without_a_word_of_it(town, tmp_path):
+def test_a_damaged_file_is_told_without_a_word_of_it(town, tmp_path):
     town.set("*.csv", "*.parquet")
     file = town.visits / "r.parquet"
     pq.write_table(pa.table({"user_id": ["zq7x"] * 99, "time": ["zq7x"] * 99, "tower_id": ["A"] * 99}), file)
     content = file.read_bytes()
     for place in range(4, 200, 7):
         file.write_bytes(content[:place] + b"\xff\xff" + content[place + 2 :])
-        try:
-            lines(town, tmp_path)
-        except BadInput as error:
-            assert_silent(error)
+        found = inspect(load_settings(town.settings), MONDAY, tmp_path / "home")
+        assert "zq7x" not in "".join(finding.text for finding in found.findings)
     file.write_bytes(content[:-20])
-    with pytest.raises(BadInput, match="visit files must be readable"):
-        lines(town, tmp_path)
+    found = inspect(load_settings(town.settings), MONDAY, tmp_path / "home")
+    assert found.verdict is Verdict.NOT_READY
+    assert "visit files must be readable" in found.findings[0].text
 
 
-def assert_silent(error: BadInput) -> None:
-    assert "zq7x" not in str(error)
+def test_a_week_of_which_most_records_cannot_be_used_is_not_ready(town, tmp_path):
+    def found() -> tuple[Verdict, str]:
+        inspection = inspect(load_settings(town.settings), MONDAY, tmp_path / "home")
+        return inspection.verdict, " ".join(finding.text for finding in inspection.findings)
 
-
-def test_a_week_of_which_most_records_cannot_be_used_is_a_finding(town, tmp_path):
-    def finding() -> str:
-        return inspect(load_settings(town.settings), MONDAY, tmp_path / "home")[1]
-
-    assert finding() == ""
+    assert found() == (Verdict.READY, "")
     town.write_visits("ann,2007-09-10 08:10:00,A\nbob,noon,D\n")
-    assert finding() == ""  # half of them
-    town.write_visits("ann,2007-09-10 08:10:00,A\nbob,noon,D\ncid,noon,D\n")
-    assert finding().startswith(
-        "most records must be usable, 1 of 3 are (2 time not readable): look at city.visit_time."
+    assert found() == (
+        Verdict.LOOK,
+        "1 of 2 records cannot be used, 1 of them because of 'time not readable': look at city.visit_time",
     )
+    town.write_visits("ann,2007-09-10 08:10:00,A\nbob,noon,D\ncid,noon,D\n")
+    verdict, text = found()
+    assert verdict is Verdict.NOT_READY
+    assert text.startswith("most records must be usable, 1 of 3 are (2 time not readable): look at city.visit_time.")
     town.write_visits("")
-    assert "found none" in finding()
+    assert found()[0] is Verdict.NOT_READY
+    (town.visits / "part-0.csv").unlink()
+    (town.visits / "_SUCCESS").unlink()
+    verdict, text = found()
+    assert verdict is Verdict.NOT_READY
+    assert "must have visit files" in text
+
+
+def test_what_is_understood_of_a_file_is_said_without_identifiers(town, tmp_path):
+    town.write_visits("zq7x,2007-09-10 08:10:00,A\nzq7x,2007-09-12 20:00:00,D\nzq8x,2007-09-12 20:00:00,D\n")
+    said = lines(town, tmp_path)
+    assert "taken for user: user_id, time: time, tower: tower_id" in said
+    assert "identifiers: 3 text; 2 different, 1 seen once" in said
+    assert "time=2007-09-10 08:10:00 tower_id=A" in said
+    assert "seen at 2 of 4 sites" in said
+    assert "users 2 identifiers, 1 of them seen once" in said
+    assert not [line for line in said if "zq" in line]
+
+
+def test_columns_of_other_names_are_named_for_the_settings(town, tmp_path):
+    town.write_visits("")
+    (town.visits / "part-0.csv").write_text("imsi;when;site\n1;2007-09-10 08:10:00;A\n")
+    found = inspect(load_settings(town.settings), MONDAY, tmp_path / "home")
+    assert found.verdict is Verdict.NOT_READY
+    assert [finding.text for finding in found.findings if finding.verdict is Verdict.LOOK] == [
+        "the settings may have to say: visit_tower = \"site\"  # no column 'tower_id' in part-0.csv",
+        "the settings may have to say: visit_user = \"imsi\"  # no column 'user_id' in part-0.csv",
+    ]
+
+
+def week(**changed) -> WeekOfRecords:
+    """A week in which nothing is odd."""
+    usual = {"hours": (0, 167), "towers": 80, "sites": 100, "identifiers": 1_000, "once": 100}
+    return WeekOfRecords(Counter(usable=5_000), **{**usual, **changed})
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (week(), ""),
+        (week(far=1, hours=(0, 5_000_000)), "1 records lie more than a year from the week"),
+        (week(towers=49), "at 49 of 100 sites only"),
+        (week(once=501), "501 of 1,000 identifiers are seen once"),
+    ],
+)
+def test_what_is_odd_is_to_be_looked_at(found, words):
+    said = findings_of_week(found)
+    assert verdict_of(said) is (Verdict.LOOK if words else Verdict.READY)
+    assert words in " ".join(finding.text for finding in said)
+
+
+def test_an_antenna_list_of_elsewhere_and_a_city_too_small_are_to_be_looked_at():
+    assert findings_of_geography(10, 10, Worth(0.1, 0.67).warnings) == []
+    outside, small = findings_of_geography(10, 11, Worth(0.9, 0.67).warnings)
+    assert "11 antennas of the list lie outside" in outside.text
+    assert "too small for its promise" in small.text
 
 
 def test_simulated_people_need_no_records(tmp_path):
-    assert inspect(Settings(), MONDAY, tmp_path / "home")[1] == ""
+    assert inspect(Settings(), MONDAY, tmp_path / "home").verdict is Verdict.READY

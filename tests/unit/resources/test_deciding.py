@@ -10,6 +10,7 @@ from door import EVENT, REQUEST
 from ledgers import ACT, BUDGET, opened_ledger, order
 
 from density_assets.errors import BadInput
+from density_assets.privacy.acknowledged import input_digest
 from density_assets.privacy.acts import BY, REASON, Act, act_of, act_under, needed, of_nobody
 from density_assets.privacy.chain import row_hash
 from density_assets.privacy.charges import Budget, BudgetRefused
@@ -210,11 +211,12 @@ def test_auditors_see_who_decided_what_and_what_changed(ledger, tmp_path):
     ledger.give_budget("subscribers", Budget(4.0, 1e-5), BOB, NOTHING)
     asked(ledger, week="2007-09-17", epsilon=0.2, parameters={"weight_l": 2})
     asked(ledger, BOB, revision=2)
-    accounts = ledger.accounts()
+    accounts, digest = ledger.accounts(), input_digest(order().settings)
     said = [(decision.by, decision.what) for decision in decisions(accounts, "subscribers")]
     assert said == [
         ("tester", "opened the ledger"),
         ("tester", "opened it for records of real people"),
+        ("tester", f"acknowledged what the files of embedded are understood as (input settings {digest[:12]})"),
         ("officer", f"set the policy {next(accounts.of('policy')).body['sha256'][:12]}"),
         ("tester", "gave subscribers a budget of (3, 1e-05)"),
         ("bob", "gave subscribers a budget of (4, 1e-05)"),

@@ -12,15 +12,17 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from ledgers import ACT, BUDGET, KEY, opened_ledger, order
+from ledgers import ACT, BUDGET, KEY, acknowledge_input, opened_ledger, order
 from shelves import SqliteShelf
 
 from density_assets.errors import BadInput
+from density_assets.privacy.acknowledged import acknowledgement
 from density_assets.privacy.acts import Act
 from density_assets.privacy.charges import Budget, BudgetRefused
 from density_assets.privacy.composition import compose
 from density_assets.privacy.events import Gaussian
 from density_assets.privacy.release import Charge
+from density_assets.settings import CitySettings, Settings
 from resources.ledger.book import LedgerError
 from resources.ledger.ledger import Ledger, place_digest
 from resources.ledger.opening import (
@@ -100,8 +102,44 @@ def test_for_real_people_nothing_is_charged_before_somebody_opened_the_ledger(tm
     with pytest.raises(LedgerError, match="opened by a person"):
         paid(ledger, charge())
     open_for_people(ledger, ACT, lambda: KEY, Found([], NOTHING), adopt=False)
+    acknowledge_input(ledger, order().settings)
     paid(ledger, charge())
     assert len(ledger.rows()) == 1
+
+
+def test_for_real_people_nothing_is_charged_before_somebody_looked_at_their_files(shelf):
+    """Once for each way of reading files; not again for a revision that was charged, never for simulated people."""
+    ledger = opened_ledger(shelf.home, shelf.url)
+    terms = order()
+    read_otherwise = replace(terms, settings=of_city(visit_user="imsi"))
+    one, two = charge(), charge(door="noisy_totals")
+    ledger.reserve([charge(population=NOBODY)], read_otherwise, NOTHING)
+    before = ledger.accounts().head
+    with pytest.raises(BadInput, match=r"they have changed since.* Nothing was charged and nothing drawn"):
+        ledger.reserve([one, two], read_otherwise, NOTHING)
+    assert ledger.accounts().head == before
+    ledger.reserve([one], terms, NOTHING)
+    ledger.reserve([one, two], read_otherwise, NOTHING)
+    with pytest.raises(BadInput, match="a person must look"):
+        ledger.reserve([replace(one, revision=2, measurement="2")], read_otherwise, NOTHING)
+    acknowledge_input(ledger, read_otherwise.settings)
+    ledger.reserve([charge("2007-09-17")], read_otherwise, NOTHING)
+    ledger.reserve([charge("2007-09-24")], terms, NOTHING)  # what was acknowledged once stays so
+    assert len(ledger.rows()) == 5
+
+
+def test_another_approval_acknowledges_no_files(shelf):
+    ledger = opened_ledger(shelf.home, shelf.url)
+    settings = of_city(visit_user="imsi")
+    body = acknowledgement(settings)
+    for other in ({**body, "what": "revision"}, {**body, "city": "paris"}, {**body, "inputs": "0" * 64}):
+        ledger.record("approval", other, ACT, NOTHING)
+    with pytest.raises(BadInput, match="a person must look"):
+        ledger.reserve([charge()], replace(order(), settings=settings), NOTHING)
+
+
+def of_city(**changed) -> Settings:
+    return Settings().model_copy(update={"city": CitySettings.model_construct(**changed)})
 
 
 def test_a_ledger_is_opened_once_and_has_an_identity_of_its_own(tmp_path):
