@@ -86,6 +86,11 @@ class Week:
         )
 
 
+def periods() -> NDArray[np.float64]:
+    """Which hours (168) are in which period of a page: 168 hours, seven days, the week."""
+    return np.hstack([np.eye(HOURS), np.repeat(np.eye(7), 24, axis=0), np.ones((HOURS, 1))])
+
+
 def weeks() -> dict[date, Week]:
     """Counts between 200 and 400 that differ by a few, but for the event; errors of 20 and 40, partly shared."""
     random = np.random.default_rng(7)
