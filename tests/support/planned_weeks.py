@@ -117,11 +117,11 @@ def written(folder: Path) -> dict[date, Path]:
 
 
 def written_for_notebooks(folder: Path) -> None:
-    """Counts, errors of sums and cells of the two ordinary weeks, as files of a release."""
+    """Counts, errors of sums and cells of the two ordinary weeks, as files of a release; the later one was revised."""
     in_france = transform(SQUARES, lambda points: points + np.array([650_000, 6_860_000]))
     somewhere = Cells(np.array(IDS, dtype=object), in_france, "EPSG:2154")
-    for monday in (EARLIER, LATER):
+    for monday, name in ((EARLIER, f"{EARLIER}"), (EARLIER, f"{LATER}"), (LATER, f"{LATER}_r2")):
         week = weeks()[monday]
-        week.table().write_parquet(folder / f"density_{monday}.parquet")
-        errors_table(week.sums, pl.Series(IDS)).write_parquet(folder / f"errors_of_sums_{monday}.parquet")
-        (folder / f"density_{monday}.geojson").write_text(geojson(somewhere, week.counts), encoding="utf-8")
+        week.table().write_parquet(folder / f"density_{name}.parquet")
+        errors_table(week.sums, pl.Series(IDS)).write_parquet(folder / f"errors_of_sums_{name}.parquet")
+        (folder / f"density_{name}.geojson").write_text(geojson(somewhere, counts=week.counts), encoding="utf-8")
