@@ -32,6 +32,24 @@ class WeekClock:
     after: int
 
     @property
+    def first_moment(self) -> int:
+        """When the week begins, in seconds of UTC."""
+        return self.monday - self.before
+
+    @property
+    def end_moment(self) -> int:
+        """When the next one begins."""
+        return self.monday + HOURS * 3600 - self.after
+
+    def days(self, zone: ZoneInfo) -> list[date]:
+        """The days of a zone on which moments of the week fall: seven, and its neighbours where zones differ."""
+        first, last = (
+            datetime.fromtimestamp(moment, UTC).astimezone(zone).date()
+            for moment in (self.first_moment, self.end_moment - 1)
+        )
+        return [first + timedelta(days=i) for i in range((last - first).days + 1)]
+
+    @property
     def repeated(self) -> range:
         """Hours that happen twice."""
         return self._affected(self.before, self.after)
@@ -69,13 +87,25 @@ def week_clock(week: date, zone: ZoneInfo) -> WeekClock:
     monday = datetime.combine(week, time(), UTC)
     start = datetime.combine(week, time(), zone).astimezone(UTC)
     end = datetime.combine(week + timedelta(days=7), time(), zone).astimezone(UTC)
-    offsets = [_offset(moment, zone) for moment in (start, end)]
+    return WeekClock(week, int(monday.timestamp()), *zone_change(start, end, zone))
+
+
+def zone_change(start: datetime, end: datetime, zone: ZoneInfo) -> tuple[int, int, int]:
+    """When a zone's offset from UTC changes between two moments, and its seconds before and after; the end if never."""
     steps = [start + timedelta(minutes=15 * i) for i in range(int((end - start) / timedelta(minutes=15)) + 1)]
     changes = [b for a, b in pairwise(steps) if _offset(a, zone) != _offset(b, zone)]
     if len(changes) > 1:
-        raise BadInput(f"{zone.key} changes its clocks {len(changes)} times in the week of {week}: not supported")
+        raise BadInput(f"{zone.key} changes its clocks {len(changes)} times from {start} to {end}: not supported")
     change = changes[0] if changes else end
-    return WeekClock(week, int(monday.timestamp()), int(change.timestamp()), *offsets)
+    return int(change.timestamp()), _offset(start, zone), _offset(end, zone)
+
+
+def zone_of_records(clock: WeekClock, zone: ZoneInfo | None) -> tuple[int, int, int]:
+    """The same of the clocks that times without a zone were read off: the city's if no other zone is named."""
+    if zone is None:
+        return clock.change, clock.before, clock.after
+    start, end = (datetime.fromtimestamp(moment, UTC) for moment in (clock.first_moment, clock.end_moment))
+    return zone_change(start - timedelta(days=1), end + timedelta(days=1), zone)
 
 
 def _offset(moment: datetime, zone: ZoneInfo) -> int:

@@ -5,7 +5,6 @@ schemes can live in one process. Stores are opened when they are first used, so 
 touching a disk.
 """
 
-import os
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,7 +17,7 @@ from filelock import FileLock
 from density_assets.environment import home_here
 from density_assets.errors import BadInput
 from density_assets.geography.cells_and_towers import geography_hash
-from density_assets.geography.tables import cells_from, towers_from
+from density_assets.geography.tables import cells_from, footprints_from, towers_from
 from density_assets.privacy.acts import Act
 from density_assets.privacy.charges import population_name
 from density_assets.privacy.drawn import drawn_release, settings_as_drawn
@@ -33,7 +32,8 @@ from density_assets.publication.verification import read_statement
 from density_assets.schemes import learning_scheme, scheme_of
 from density_assets.schemes.scheme import Plan, Scheme
 from density_assets.setting_types import is_url
-from density_assets.settings import Settings, load_settings
+from density_assets.settings import Settings
+from density_assets.shared_settings import all_settings_here, others, settings_here
 from resources.anchors import Place, TimeStamps, anchor, heads, places, signed_head
 from resources.draws import witnesses_under
 from resources.ledger.ledger import Ledger, Order, may_charge, today
@@ -49,6 +49,7 @@ from resources.tables.stamps import difference, stamp_values
 from resources.tables.store import Store
 
 KEYS = "keys"  # folder of a home: readable by its owner only, and out of reach of steps that may be handed out
+GEOGRAPHY_TABLES = ("cells", "towers", "overlaps")  # that a release is identified by
 SHAPING = frozenset({"improved", "split", "weight_l"})  # settings that shape the draws of every scheme
 
 
@@ -60,6 +61,7 @@ class City:
     noise: where draws come from; releases of anything but OpenDP's are refused.
     sealed: whether steps that may be handed out run without a way to the confidential folders.
     version: of its scheme, where a week was drawn by an earlier one.
+    others: settings of the cities that share its Dagster instance, whose files are as secret as its own.
     """
 
     settings: Settings
@@ -67,12 +69,19 @@ class City:
     noise: Noise = field(default_factory=OpenDpNoise)
     sealed: bool = True
     version: int | None = None
+    others: tuple[Settings, ...] = ()
 
     @classmethod
     def here(cls) -> "City":
         """The city the environment names: `DENSITY_SETTINGS` (none: the embedded city) under `DENSITY_HOME`."""
-        file = os.environ.get("DENSITY_SETTINGS")
-        return cls(load_settings(Path(file) if file else None), home_here())
+        chosen, beside = settings_here()
+        return cls(chosen, home_here(), others=beside)
+
+    @classmethod
+    def all_here(cls) -> "list[City]":
+        """All cities of the Dagster instance that the environment names."""
+        every = all_settings_here()
+        return [cls(settings, home_here(), others=others(settings, every)) for settings in every]
 
     @property
     def name(self) -> str:
@@ -271,7 +280,7 @@ class City:
 
     def _drawn(self, week: date) -> Release | None:
         """What a week was drawn for; none before."""
-        key = (week, self.ledger.written(), self.store.written("cells", "towers"))
+        key = (week, self.ledger.written(), self.store.written(*GEOGRAPHY_TABLES))
         if key not in self._drawn_before:
             which = {"city": self.name, "week": str(week), "revision": self.settings.revision_of(str(week))}
             stated = read_statement(self.files(week).file("privacy_statement", "json"))
@@ -286,7 +295,7 @@ class City:
 
     def _asked(self, week: date) -> Release:
         """The release under today's settings and geography."""
-        key = (week, self.store.written("cells", "towers"))
+        key = (week, self.store.written(*GEOGRAPHY_TABLES))
         if key not in self._releases:
             self._releases[key] = self._release(str(week))
         return self._releases[key]
@@ -297,13 +306,16 @@ class City:
         return {}
 
     def geography(self) -> str:
-        """Of the public cells and towers; empty before they are made."""
-        written = self.store.written("cells", "towers")
-        if not all(written):
+        """Of the public cells and towers, and of footprints if there are any; empty before they are made."""
+        needed = GEOGRAPHY_TABLES if self.settings.city.footprints else GEOGRAPHY_TABLES[:2]
+        if not all(self.store.written(*needed)):
             return ""
+        written = self.store.written(*GEOGRAPHY_TABLES)
         if written not in self._geographies:
             cells, towers = (self.store.read_public(table) for table in ("cells", "towers"))
-            self._geographies[written] = geography_hash(cells_from(cells), towers_from(towers))
+            # The table knows what shares it holds: settings may have changed since it was made.
+            shares = footprints_from(self.store.read_public("overlaps")) if written[-1] else []
+            self._geographies[written] = geography_hash(cells_from(cells), towers_from(towers), shares)
         return self._geographies[written]
 
     @cached_property

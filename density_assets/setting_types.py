@@ -22,6 +22,11 @@ MIN_EPSILON, MAX_EPSILON = 1e-3, 100.0
 UNITS = {"MB": 10**6, "GB": 10**9, "MiB": 2**20, "GiB": 2**30}
 LEAST_BYTES, MOST_BYTES = 10**6, 2**50
 OTHER_NAMES = {"file": "a path", "local": "a path", "s3a": "s3://", "s3n": "s3://"}  # of places that have a plain one
+TIME_PARTS = "YymdbBjHIMSfp"  # of formats of times: what strptime of Python and of DuckDB read alike
+DATABASES = {
+    "postgresql", "postgres", "mysql", "mariadb", "oracle", "mssql", "sqlite", "duckdb", "jdbc", "odbc", "hive",
+    "clickhouse", "snowflake", "bigquery", "redshift", "trino",
+}  # fmt: skip
 LONGEST_PATH, LONGEST_NAME = 4_000, 255  # bytes, as file systems have it
 
 
@@ -40,6 +45,8 @@ def _enough(memory: str) -> str:
 def plain_path(path: Path | str) -> Path | str:
     """A path as it was given; raises ValueError if no file can have it, or it climbs."""
     text, parts = str(path), Path(path).parts
+    if elsewhere := re.match(r"([a-z][a-z0-9+.-]+):/", text):
+        raise ValueError(f"must be a path of this machine, got one of {elsewhere[1]}: copy or export the file to here")
     if ".." in parts:
         raise ValueError(f"paths must not climb with '..', got {text!r}: write it absolute")
     long = len(os.fsencode(text)) > LONGEST_PATH or any(len(os.fsencode(part)) > LONGEST_NAME for part in parts)
@@ -63,6 +70,8 @@ def is_url(place: str) -> bool:
 
 def _place(place: str) -> str:
     """A path, or the URL of a store; a password in it would end up in messages and logs."""
+    if place.split(":")[0] in DATABASES:
+        raise ValueError("must be files, got a database: export its records to Parquet, a folder for each week or day")
     if not is_url(place):
         return str(plain_path(place))
     parts = urlsplit(place)
@@ -87,6 +96,21 @@ def _database(url: Any) -> SecretStr:
     return SecretStr(url)
 
 
+def _readable_format(pattern: str) -> str:
+    parts = re.findall("%(.?)", pattern)
+    if unknown := [part for part in parts if part not in TIME_PARTS]:
+        raise ValueError(f"must be made of {', '.join(f'%{part}' for part in TIME_PARTS)}, got %{unknown[0]}")
+    if not ({*"Yy"} & {*parts} and {*"HI"} & {*parts}):
+        raise ValueError(f"must hold year and hour, such as %d/%m/%Y %H:%M, got {pattern!r}")
+    return pattern
+
+
+def _comparable(value: Any) -> str | int | float | bool:
+    if not isinstance(value, str | int | float) or (isinstance(value, int | float) and not abs(value) <= 2**53):
+        raise ValueError("must be a text, a number or a truth value, such as 'domestic', 0 or true")
+    return value
+
+
 def _day(value: Any) -> date:
     """A day as TOML has it, or as text; pydantic would take a number for seconds since 1970."""
     if isinstance(value, str):
@@ -105,6 +129,8 @@ def _in_the_calendar(day: date) -> date:
 Name = Annotated[str, Field(min_length=1, max_length=1_000, pattern=r"^[^\x00]+$")]  # of a column or a system
 Week = Annotated[date, BeforeValidator(_day), AfterValidator(_in_the_calendar)]
 PlainPath = Annotated[Path, AfterValidator(plain_path)]
+TimeFormat = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_readable_format)]
+Comparable = Annotated[Any, BeforeValidator(_comparable)]  # what a column of records is compared with
 PlainPattern = Annotated[str, AfterValidator(plain_path)]
 Address = Annotated[str, Field(pattern=r"^https?://[^\s/]+"), AfterValidator(_address)]
 Place = Annotated[str, Field(min_length=1), AfterValidator(_place)]

@@ -25,6 +25,7 @@ from density_assets.setting_types import (
     AboveZero,
     Address,
     Cap,
+    Comparable,
     Count,
     Database,
     Delta,
@@ -34,9 +35,11 @@ from density_assets.setting_types import (
     Name,
     Place,
     PlainPath,
+    PlainPattern,
     Seed,
     Share,
     Threads,
+    TimeFormat,
     Week,
     is_url,
     memory_bytes,
@@ -45,6 +48,7 @@ from density_assets.toml_files import explained, nested, read_toml, shown
 
 EMBEDDED_USERS = 1_992_846  # Acs & Castelluccia 2014, §4.1
 LISTS = {"web": ("names",)}  # keys that hold several values, by table
+TABLES = {"city": ("visit_where",)}  # keys that hold named values
 
 
 @cache
@@ -53,6 +57,11 @@ def known_zones() -> frozenset[str]:
     return frozenset(available_timezones())
 
 
+OWN_KEYS = {  # of a city whose cells are its own
+    *("cell_id", "cells_crs", "towers", "tower_id", "tower_x", "tower_y", "tower_crs"),
+    *("tower_valid_from", "tower_valid_to", "visits"),
+    *("footprints", "footprint_tower", "footprint_cell", "footprint_share"),
+}
 CITY_NAME = re.compile("[a-z0-9][a-z0-9_-]{0,62}")  # that of its folder
 KEPT_IN_HOMES = ("keys", "anchors")  # folders beside those of cities
 
@@ -71,15 +80,28 @@ class CitySettings(_Table):
     timezone: str = "Europe/Paris"
     cells: PlainPath | None = None
     cell_id: Name | None = None
+    cells_crs: Name | None = None
     towers: PlainPath | None = None
     tower_id: Name | None = None
     tower_x: Name = "lon"
     tower_y: Name = "lat"
     tower_crs: Name = "EPSG:4326"
+    tower_valid_from: Name | None = None
+    tower_valid_to: Name | None = None
+    footprints: PlainPath | None = None
+    footprint_tower: Name = "tower_id"
+    footprint_cell: Name = "cell_id"
+    footprint_share: Name = "probability"
     visits: Place | None = None
+    visits_complete: PlainPattern = "_SUCCESS"
     visit_user: Name = "user_id"
+    user_form: Literal["as is", "trimmed", "digits only"] = "as is"
+    visit_date: Name | None = None
     visit_time: Name = "time"
+    visit_time_format: TimeFormat | None = None
+    visit_timezone: str | None = None
     visit_tower: Name = "tower_id"
+    visit_where: dict[Name, Comparable] = {}
     users: Count | None = None
     seed: Seed = 2007
     regions: PlainPath | None = None
@@ -130,10 +152,10 @@ class CitySettings(_Table):
             raise ValueError(f"must not be that of a folder which a home keeps for itself ({', '.join(KEPT_IN_HOMES)})")
         return name
 
-    @field_validator("timezone")
+    @field_validator("timezone", "visit_timezone")
     @classmethod
-    def _known_zone(cls, timezone: str) -> str:
-        if timezone not in known_zones():
+    def _known_zone(cls, timezone: str | None) -> str | None:
+        if timezone is not None and timezone not in known_zones():
             raise ValueError(f"must be an IANA time zone, got {shown(timezone)}{nearest(timezone, known_zones())}")
         return timezone
 
@@ -141,6 +163,11 @@ class CitySettings(_Table):
     def zone(self) -> ZoneInfo:
         """The city's time zone."""
         return ZoneInfo(self.timezone)
+
+    @property
+    def visit_zone(self) -> ZoneInfo | None:
+        """The zone of times that carry none and of days in paths, if it is not the city's."""
+        return ZoneInfo(self.visit_timezone) if self.visit_timezone not in (None, self.timezone) else None
 
     @model_validator(mode="after")
     def _regions_are_somewhere(self) -> Self:
@@ -159,8 +186,7 @@ class CitySettings(_Table):
     @model_validator(mode="after")
     def _own_data_is_whole(self) -> Self:
         if self.embedded:
-            own_keys = {"cell_id", "towers", "tower_id", "tower_x", "tower_y", "tower_crs", "visits"}
-            if given := sorted(own_keys & self.model_fields_set):
+            if given := sorted(OWN_KEYS & self.model_fields_set):
                 raise ValueError(f"{', '.join(given)} describe own data, which needs cells as well")
             return self
         for key in ("cell_id", "towers"):
@@ -170,6 +196,14 @@ class CitySettings(_Table):
             raise ValueError("own data needs a name of its own (lower-case letters, digits, - and _)")
         if (self.visits is None) == (self.users is None):
             raise ValueError("give either visits (records of real people) or users (how many to simulate)")
+        if (self.tower_valid_from or self.tower_valid_to) and self.tower_id is None:
+            raise ValueError("tower_valid_from and tower_valid_to tell rows of one antenna apart, which needs tower_id")
+        if self.footprints and self.tower_id is None:
+            raise ValueError("footprints name antennas by identifier, so the tower list needs tower_id")
+        columns = {"footprint_tower", "footprint_cell", "footprint_share"} & self.model_fields_set
+        if columns and self.footprints is None:
+            named = ", ".join(sorted(columns))
+            raise ValueError(f"{named} name columns of footprints: give footprints, a table, as well")
         if self.visits is not None and self.tower_id is None:
             raise ValueError("visits name towers by identifier, so the tower list needs tower_id")
         return self
@@ -312,7 +346,10 @@ class Settings(_Table):
     @model_validator(mode="after")
     def _records_are_in_reach(self) -> Self:
         if self.city.visits and is_url(self.city.visits) and self.engine.name != "spark":
-            raise ValueError('city.visits is a URL, which Spark reads and DuckDB does not: set engine.name = "spark"')
+            raise ValueError(
+                'city.visits is a URL, which Spark reads and DuckDB does not: set engine.name = "spark" '
+                "(`pip install density-assets[spark,s3]`), or copy or mount the files here and give their path"
+            )
         return self
 
     @field_validator("revisions")
@@ -374,4 +411,4 @@ def _problems(tables: dict[str, Any]) -> Iterator[str]:
             fields = getattr(model, "model_fields", content)  # a table without fields is keyed by week
             unknown = sorted(content.keys() - fields.keys())
             yield from (f"unknown key {table}.{shown(key, str)}{nearest(key, fields)}" for key in unknown)
-            yield from nested(content, f"{table}.", lists=LISTS.get(table, ()))
+            yield from nested(content, f"{table}.", lists=LISTS.get(table, ()), tables=TABLES.get(table, ()))

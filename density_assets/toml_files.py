@@ -1,7 +1,7 @@
 """Files of settings: TOML, read whole, and what is wrong with one in words.
 
-Every value of a table is one value. Lists and tables within tables are refused before anything looks into them, because
-they may be nested deeper than Python can follow.
+Every value of a table is one value. Other lists and tables within tables are refused before anything looks into them,
+because they may be nested deeper than Python can follow.
 """
 
 import tomllib
@@ -29,12 +29,17 @@ def read_toml(file: Path, what: str) -> dict[str, Any]:
         raise BadInput(f"{what} must be TOML: {file}: {error}") from None
 
 
-def nested(values: Mapping[str, Any], prefix: str = "", lists: Collection[str] = ()) -> Iterator[str]:
+def nested(
+    values: Mapping[str, Any], prefix: str = "", lists: Collection[str] = (), tables: Collection[str] = ()
+) -> Iterator[str]:
     """What to say of each value that is a list or a table.
 
-    lists: keys whose values may be lists of texts.
+    lists: keys whose values may be lists of texts. tables: keys whose values may be tables of single values.
     """
     for key, value in values.items():
+        if key in tables and isinstance(value, dict):
+            yield from nested(value, f"{prefix}{key}.")
+            continue
         if key in lists and isinstance(value, list) and all(isinstance(one, str) for one in value):
             continue
         if isinstance(value, list | dict):

@@ -77,4 +77,4 @@ def ui(
     from density_assets.city import City
     from density_assets.graph.instance import serve
 
-    return serve(City.here(), port, read_only=read_only)
+    return serve(City.all_here()[0], port, read_only=read_only)

@@ -17,6 +17,7 @@ from density_assets.definitions import build
 from density_assets.errors import BadInput
 from density_assets.graph.jobs import (
     AUDIT,
+    ERASE,
     EVALUATE,
     FINAL_ESTIMATE,
     ON_THE_TERMINAL,
@@ -25,6 +26,7 @@ from density_assets.graph.jobs import (
     REBUILD,
     WEEKLY,
 )
+from density_assets.graph.naming import own
 from density_assets.graph.past import learns
 from density_assets.graph.terminal import Ended, execute, is_week
 from density_assets.graph.vintages import final_of
@@ -95,7 +97,7 @@ def evaluate_week(city: City, asked: str) -> int:
 def purge_week(city: City, asked: str, *, force: bool) -> int:
     """Erase the confidential zone of one week; the exit status of the command."""
     week = str(parse_week(asked))
-    config = {"ops": {"erase": {"config": {"week": week, "confirm": week}}}, **ON_THE_TERMINAL}
+    config = {"ops": {own(city, ERASE): {"config": {"week": week, "confirm": week}}}, **ON_THE_TERMINAL}
     return 0 if _run(city, PURGE_BY_FORCE if force else PURGE, run_config=config).success else 1
 
 
@@ -195,3 +197,16 @@ def _produced(city: City, week: str) -> Iterator[str]:
     yield "confidential, readable by you only:"
     yield from (f"  {file}" for file in sorted(store.confidential.glob(f"*/{week}.parquet")))
     yield f"  {store.confidential / 'confidential.duckdb'} (views over the above)"
+    yield from _what_next(city, date.fromisoformat(week))
+
+
+def _what_next(city: City, week: date) -> Iterator[str]:
+    """Where to go from here, in commands that can be typed as they stand."""
+    file = os.environ.get("DENSITY_SETTINGS")
+    these = f" --settings {quote(file)}" if file else ""
+    yield "what next:"
+    yield f"  look at it      {city.files(week).file('report', 'html')} in any browser"
+    yield f"  ask it          density ask 'cells=all hours=sat:18-23' --week {week}{these}"
+    yield f"  see the graph   density ui{these}"
+    yield f"  the next week   density release --week {week + timedelta(weeks=1)}{these}"
+    yield f"  what it costs   density budget{these}"

@@ -45,9 +45,12 @@ def polygons(table: pl.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.object_]
 
 
 def antennas_table(towers: Towers) -> pl.DataFrame:
-    """One row per identifier that a record may carry; identifiers are compared as text."""
+    """One row per identifier that a record may carry; identifiers are compared as text.
+
+    Those of antennas outside the city have no site and come last.
+    """
     sites = list(towers.antennas.values())
-    return pl.DataFrame(
+    inside = pl.DataFrame(
         {
             "antenna_id": [str(antenna) for antenna in towers.antennas],
             "tower_id": towers.ids[sites].tolist(),
@@ -56,11 +59,18 @@ def antennas_table(towers: Towers) -> pl.DataFrame:
             "y": towers.xy[sites, 1],
         }
     )
+    beyond = pl.DataFrame({"antenna_id": [str(antenna) for antenna in towers.beyond]}, schema={"antenna_id": pl.String})
+    return pl.concat([inside, beyond], how="diagonal")
+
+
+def antennas_inside(antennas: pl.DataFrame) -> pl.DataFrame:
+    """The antennas that have a site."""
+    return antennas.filter(pl.col("tower_id").is_not_null())
 
 
 def towers_table(antennas: pl.DataFrame) -> pl.DataFrame:
     """One row per site, in the order of the list."""
-    return antennas.unique("site").sort("site").select("tower_id", "site", "x", "y")
+    return antennas_inside(antennas).unique("site").sort("site").select("tower_id", "site", "x", "y")
 
 
 def towers_from(table: pl.DataFrame) -> Towers:
@@ -73,11 +83,12 @@ def towers_from(table: pl.DataFrame) -> Towers:
 
 def overlaps_table(pieces: Overlaps, towers: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     """One row per piece."""
+    areas = pl.Series([None] * len(pieces), dtype=pl.Float64) if pieces.footprints else pieces.area
     return pl.DataFrame(
         {
             "tower_id": towers["tower_id"].gather(pieces.tower),
             "cell_id": cells["cell_id"].gather(pieces.cell),
-            "area_m2": pieces.area,
+            "area_m2": areas,
             "share": pieces.share,
         }
     )
@@ -87,7 +98,21 @@ def overlaps_from(table: pl.DataFrame, towers: pl.DataFrame, cells: pl.DataFrame
     """The pieces a table holds, by position in the lists of towers and cells."""
     tower = _positions(table["tower_id"], towers["tower_id"])
     cell = _positions(table["cell_id"], cells["cell_id"])
-    return Overlaps(tower, cell, table["area_m2"].to_numpy(), len(towers), len(cells))
+    stated = stated_in(table)
+    area = table["share" if stated else "area_m2"].to_numpy()
+    return Overlaps(tower, cell, area, len(towers), len(cells), stated)
+
+
+def stated_in(overlaps: pl.DataFrame) -> bool:
+    """Whether the shares of a table are footprints: those have no areas."""
+    return overlaps["area_m2"].null_count() == len(overlaps)
+
+
+def footprints_from(overlaps: pl.DataFrame) -> list[tuple[str, str, float]]:
+    """Tower, cell and share of each piece, if they are footprints; else nothing."""
+    if not stated_in(overlaps):
+        return []
+    return list(overlaps.select(pl.col("tower_id", "cell_id").cast(pl.String), "share").iter_rows())
 
 
 def cover_table(cover: Cover, towers: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:

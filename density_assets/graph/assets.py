@@ -29,6 +29,7 @@ from density_assets.graph.called_off import called_off_where_published_stays
 from density_assets.graph.catalogue import Catalogue
 from density_assets.graph.columns import Columns, lineage, schema
 from density_assets.graph.given import Asked, gather
+from density_assets.graph.naming import key, own
 from density_assets.graph.partitions import LAST_WEEK, weekly_partitions
 from density_assets.graph.step import Made, Reader, Shelf, Step, step_for
 from density_assets.graph.withheld import unquoted_errors
@@ -112,16 +113,19 @@ class Blueprint:
         """All assets it reads, of this week or of earlier ones."""
         return tuple(dict.fromkeys((*self.inputs(city), *self.looks_back(city))))
 
-    def _edges(self, city: City) -> list[str | dg.AssetDep]:
+    def _edges(self, city: City) -> list[dg.AssetDep]:
         """What it reads as Dagster knows it."""
         inputs = self.inputs(city)
         past = (name for name in self.looks_back(city) if name not in inputs)
-        return [*inputs, *(dg.AssetDep(name, partition_mapping=LAST_WEEK) for name in past)]
+        return [
+            *(dg.AssetDep(key(city, name)) for name in inputs),
+            *(dg.AssetDep(key(city, name), partition_mapping=LAST_WEEK) for name in past),
+        ]
 
     def build(self, city: City, catalogue: Catalogue) -> dg.AssetsDefinition:
         """The asset of one city."""
 
-        def run(context: Context, city: dg.ResourceParam[City]) -> dg.MaterializeResult[None]:
+        def run(context: Context) -> dg.MaterializeResult[None]:
             touches_people = not (self.zone.free or city.synthetic)
             with (
                 called_off_where_published_stays(context, lambda: self._is_out(context, city)),
@@ -131,9 +135,9 @@ class Blueprint:
                 return self._run(context, city, catalogue)
 
         return dg.asset(
-            name=self.name,
+            key=key(city, self.name),
             description=inspect.getdoc(self.function),
-            group_name=self.group,
+            group_name=own(city, self.group),
             owners=[OWNERS[self.zone]],
             tags={"zone": self.zone.value},
             kinds=self._kinds(city),
@@ -168,7 +172,7 @@ class Blueprint:
         version = city.store.keyed(f"{context.run_id} {self.name}") if hides else stored.version
         metadata = {
             "dagster/column_schema": schema(columns, stored.types),
-            "dagster/column_lineage": lineage(columns),
+            "dagster/column_lineage": lineage(city, columns),
             **self._shown(city, week, made.pictures, {"rows": stored.rows} | made.facts),
         }
         return dg.MaterializeResult(metadata=metadata, data_version=dg.DataVersion(version))

@@ -12,15 +12,18 @@ import dagster as dg
 from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
 
 from density_assets.city import City
+from density_assets.graph.freshness import freshness_sensor
+from density_assets.graph.jobs import JOBS
+from density_assets.graph.naming import instance_folder, key, own
 from density_assets.graph.partitions import weekly_partitions
 from density_assets.graph.zones import GROUPS
 from density_assets.privacy.zones import Zone
-from density_assets.records.found_files import is_complete
+from density_assets.records.found_files import is_complete, says_which_week
 from density_assets.settings import Settings
 from resources.alerts import Alert, deliver, quotable
 
 HOUR_OF_RELEASE = 6  # Monday, on the city's clocks: later than any hour that a clock change skips or repeats
-FOLLOWERS = {dg.AssetKey("density_report"), dg.AssetKey("ledger")}  # cheap, released, made of released tables only
+FOLLOWERS = ("density_report", "ledger")  # cheap, released, made of released tables only
 
 
 def weekly_schedule(city: City, job: UnresolvedAssetJobDefinition) -> dg.ScheduleDefinition:
@@ -28,7 +31,7 @@ def weekly_schedule(city: City, job: UnresolvedAssetJobDefinition) -> dg.Schedul
     settings, weeks = city.settings, weekly_partitions(city)
 
     @dg.schedule(
-        name="every_monday",
+        name=own(city, "every_monday"),
         job=job,
         cron_schedule=f"0 {HOUR_OF_RELEASE} * * 1",
         execution_timezone=settings.city.timezone,
@@ -43,8 +46,8 @@ def weekly_schedule(city: City, job: UnresolvedAssetJobDefinition) -> dg.Schedul
             return dg.SkipReason(f"there are no weeks after that of {last}: city.last_week says so")
         if not _delivered(settings, ended[-1]):
             return dg.SkipReason(
-                f"the week of {ended[-1]} must have _SUCCESS beside its visit files: what is drawn from a part of them "
-                "stays drawn. Turn on complete_weeks, which waits for it, or start the week by hand"
+                f"the week of {ended[-1]} must have {settings.city.visits_complete} beside its visit files: what is "
+                "drawn from a part of them stays drawn. Turn on complete_weeks, which waits for it, or start it by hand"
             )
         return dg.RunRequest(run_key=ended[-1], partition_key=ended[-1])
 
@@ -55,44 +58,47 @@ def sensors(city: City, job: UnresolvedAssetJobDefinition) -> list[dg.SensorDefi
     """Those that make sense for a city: real records become complete, simulated ones always are."""
     useful = []
     if city.settings.city.visits is not None:
-        useful.append(_complete_weeks(city, job, city.settings.city.visits))
+        useful += [_complete_weeks(city, job), freshness_sensor(city)]
     if city.settings.alerts.wanted:
-        undelivered = city.home / city.name / "dagster" / "undelivered_alerts.jsonl"
-        useful.append(_failure_alerts(city.settings, undelivered))
+        useful.append(_failure_alerts(city, instance_folder(city) / "undelivered_alerts.jsonl"))
     return useful
 
 
-def following(assets: list[dg.AssetsDefinition]) -> list[dg.AssetsDefinition]:
+def following(city: City, assets: list[dg.AssetsDefinition]) -> list[dg.AssetsDefinition]:
     """The same assets; the followers are materialised when what they read was, outside the run that did it."""
-    public = dg.AssetSelection.groups(GROUPS[Zone.PUBLIC])  # made again by every run, and equal
+    public = dg.AssetSelection.groups(own(city, GROUPS[Zone.PUBLIC]))  # made again by every run, and equal
     follow = (
         dg.AutomationCondition.any_deps_updated().ignore(public).since_last_handled()
         & ~dg.AutomationCondition.any_deps_missing()
         & ~dg.AutomationCondition.any_deps_in_progress()
         & ~dg.AutomationCondition.in_progress()
     )
+    followers = {key(city, name) for name in FOLLOWERS}
     return [
         asset.map_asset_specs(
-            lambda spec: spec.replace_attributes(automation_condition=follow) if spec.key in FOLLOWERS else spec
+            lambda spec: spec.replace_attributes(automation_condition=follow) if spec.key in followers else spec
         )
         for asset in assets
     ]
 
 
-def _complete_weeks(city: City, job: UnresolvedAssetJobDefinition, pattern: str) -> dg.SensorDefinition:
+def _complete_weeks(city: City, job: UnresolvedAssetJobDefinition) -> dg.SensorDefinition:
     settings, weeks = city.settings, weekly_partitions(city)
 
     @dg.sensor(
-        name="complete_weeks",
+        name=own(city, "complete_weeks"),
         job=job,
         minimum_interval_seconds=300,
-        description="Starts a week once `_SUCCESS` lies beside its visit files: once, oldest first, files unread.",
+        description="Starts a week once `_SUCCESS` or the like says it is complete: once, oldest first, files unread.",
     )
     def complete_weeks(context: dg.SensorEvaluationContext) -> Iterator[dg.RunRequest | dg.SkipReason]:
-        if "{week}" not in pattern:
-            yield dg.SkipReason("city.visits must hold {week}: without it _SUCCESS does not say which week is complete")
+        if not says_which_week(settings):
+            yield dg.SkipReason(
+                "city.visits must hold {week}, or folders of {day}: without them "
+                f"{settings.city.visits_complete} does not say which week is complete"
+            )
             return
-        released = context.instance.get_materialized_partitions(dg.AssetKey("density"))
+        released = context.instance.get_materialized_partitions(key(city, "density"))
         waiting = [week for week in weeks.get_partition_keys() if week not in released]
         complete = [week for week in waiting if _delivered(settings, week)]
         for week in complete:
@@ -106,19 +112,22 @@ def _complete_weeks(city: City, job: UnresolvedAssetJobDefinition, pattern: str)
 
 def _delivered(settings: Settings, week: str) -> bool:
     """Whether all records of a week are there; simulated ones always are."""
-    pattern = settings.city.visits
-    return pattern is None or is_complete(pattern, date.fromisoformat(week), settings.folder)
+    return settings.city.synthetic or is_complete(settings, date.fromisoformat(week))
 
 
-def _failure_alerts(settings: Settings, undelivered: Path) -> dg.SensorDefinition:
+def _failure_alerts(city: City, undelivered: Path) -> dg.SensorDefinition:
+    settings = city.settings
+
     @dg.run_failure_sensor(
-        name="failure_alerts",
+        name=own(city, "failure_alerts"),
         default_status=dg.DefaultSensorStatus.RUNNING,
         monitor_all_code_locations=True,
         description="Reports a failed run where `[alerts]` says: run, job, week, step and an error without values.",
     )
     def failure_alerts(context: dg.RunFailureSensorContext) -> None:
         run = context.dagster_run
+        if not _concerns(city, run):
+            return
         for step, error in failures(context):
             alert = Alert(
                 at=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -133,6 +142,14 @@ def _failure_alerts(settings: Settings, undelivered: Path) -> dg.SensorDefinitio
                 context.log.warning(problem)
 
     return failure_alerts
+
+
+def _concerns(city: City, run: dg.DagsterRun) -> bool:
+    """Whether a run is one of the city's; whoever is told of one city's may not be meant to know of another's."""
+    if not city.others:
+        return True
+    chosen = {asset.path[0] for asset in run.asset_selection or ()}
+    return run.job_name in {own(city, job) for job in JOBS} or city.name in chosen
 
 
 def failures(context: dg.RunFailureSensorContext) -> list[tuple[str | None, str]]:

@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 import dagster as dg
 from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
 
+from density_assets.city import City
+from density_assets.graph.naming import key
 from density_assets.graph.step import Shelf
 from density_assets.publication.pages.audit_page import WITHHELD, Checked
 from density_assets.publication.pages.lineage import Node
@@ -37,21 +39,23 @@ class Catalogue:
     checks: Sequence[KnownCheck]
 
 
-def outcomes(known: Catalogue, instance: dg.DagsterInstance, *, synthetic: bool) -> list[Checked]:
+def outcomes(known: Catalogue, instance: dg.DagsterInstance, city: City) -> list[Checked]:
     """The newest outcome of each check.
 
     Guarantees: of real data, nothing but what checks of public and released assets found, and of studies on people of
     their own; a check of a confidential asset or of a door is one bit of records that nobody paid for.
     """
     return [
-        _newest(check, instance) if check.free or synthetic else Checked(check.asset, check.name, check.about, WITHHELD)
+        _newest(check, instance, city)
+        if check.free or city.synthetic
+        else Checked(check.asset, check.name, check.about, WITHHELD)
         for check in known.checks
     ]
 
 
-def _newest(check: KnownCheck, instance: dg.DagsterInstance) -> Checked:
-    key = dg.AssetCheckKey(dg.AssetKey(check.asset), check.name)
-    history = instance.event_log_storage.get_asset_check_execution_history(key, limit=1, status=ENDED)
+def _newest(check: KnownCheck, instance: dg.DagsterInstance, city: City) -> Checked:
+    checked = dg.AssetCheckKey(key(city, check.asset), check.name)
+    history = instance.event_log_storage.get_asset_check_execution_history(checked, limit=1, status=ENDED)
     if not (history and (outcome := history[0].evaluation)):
         return Checked(check.asset, check.name, check.about, "not run")
     bad = "warned" if outcome.severity is dg.AssetCheckSeverity.WARN else "failed"

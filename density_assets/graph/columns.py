@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import dagster as dg
 
+from density_assets.city import City
+from density_assets.graph.naming import key
 from resources.sql.models import Model
 
 SETTINGS, CALENDAR = "settings", "calendar"  # origins that are no asset: what a person chose, and what everybody knows
@@ -58,11 +60,11 @@ def schema(columns: Columns, types: dict[str, str]) -> dg.TableSchema:
     return dg.TableSchema([dg.TableColumn(name, types[name], it.text) for name, it in columns.items()])
 
 
-def lineage(columns: Columns) -> dg.TableColumnLineage:
+def lineage(city: City, columns: Columns) -> dg.TableColumnLineage:
     """The columns each column comes from, as Dagster stores it."""
     return dg.TableColumnLineage(
         {
-            name: [dg.TableColumnDep(asset_key=asset, column_name=origin) for asset, origin in it.columns]
+            name: [dg.TableColumnDep(asset_key=key(city, asset), column_name=origin) for asset, origin in it.columns]
             for name, it in columns.items()
         }
     )

@@ -56,10 +56,10 @@ def visits(step: RecordStep, antennas: pl.DataFrame, towers: pl.DataFrame, cells
         chunks = simulate_week(homes, sites.xy, users=users, seed=settings.city.seed, week=clock.week)
         write_simulated(city.store, clock.week, chunks, sites, users, _progress(step))
         return Made(None)
-    files = record_files(pattern, clock.week, settings.folder)
+    files = record_files(settings, clock.week)
     refuse_kept(files, city.home, roots_under(city.home))
-    if not is_complete(pattern, clock.week, settings.folder):
-        step.warn("no _SUCCESS beside the visit files: make sure that the week is complete")
+    if not is_complete(settings, clock.week):
+        step.warn(f"no {settings.city.visits_complete} beside the visit files: make sure that the week is complete")
     rejected = city.engine.ingest(clock, files, settings.city, _progress(step))
     return Made(None, facts={"rejected": rejected})
 

@@ -18,6 +18,7 @@ from density_assets.calendar import HOURS
 from density_assets.estimation.rounding import round_by_largest_remainder
 from density_assets.geography.tables import cells_from
 from density_assets.graph.estimating import known_sums
+from density_assets.graph.missing_hours import missing_hours
 from density_assets.graph.step import Step
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.charges import Budget
@@ -26,6 +27,7 @@ from density_assets.publication.files import (
     AUDIT_PAGE,
     COUNT_FILES,
     ERRORS_OF_SUMS,
+    FURTHER_FILES,
     clock_note,
     density_table,
     dictionary,
@@ -33,9 +35,11 @@ from density_assets.publication.files import (
     geojson,
 )
 from density_assets.publication.keeping import published_statement, refuse_other_files
+from density_assets.publication.layout import FIRST
 from density_assets.publication.manifest import Seal
 from density_assets.publication.pages.areas import Area, areas_by_day, city_and_parts
 from density_assets.publication.pages.page import ReportData, report_html
+from density_assets.publication.release_files import Counted, newest_layout
 from density_assets.publication.statement import Facts, as_markdown, statement
 from density_assets.publication.sum_errors import summary_from
 from density_assets.publication.verification import read_statement
@@ -48,24 +52,32 @@ def rounded(step: Step, estimate: pl.DataFrame, cells: pl.DataFrame) -> pl.DataF
     """An estimate as a table of whole counts, with the hours' times."""
     city = cells_from(cells)
     ids = pl.Series("cell_id", city.ids.tolist())
-    counts = round_by_largest_remainder(series.matrix(estimate, ids, "visits"))
-    return density_table(city, counts, series.matrix(estimate, ids, "standard_error"), step.clock)
+    happens = ~np.isin(np.arange(HOURS), missing_hours(step))
+    visits, errors = (series.matrix(estimate, ids, name) * happens for name in ("visits", "standard_error"))
+    return density_table(city, round_by_largest_remainder(visits), errors, step.clock)
 
 
 def count_files(step: Step, density: pl.DataFrame, cells: pl.DataFrame) -> dict[Path, bytes]:
-    """The files of the counts and what they hold."""
-    counts, sums = density["count"].to_numpy().reshape(-1, HOURS), known_sums(step)
-    city = step.settings.city
-    told_in = None if sums is None else step.files.file(*ERRORS_OF_SUMS).name
+    """The files of the counts and what they hold, in the layout that the week is published in."""
+    city, sums = step.settings.city, known_sums(step)
     worth = _worth_to_say(step, density, sums)
+    of = Counted(step.files, city.name, city.timezone, step.clock, cells_from(cells), density, sums, worth)
+    made = newest_layout(of) if step.layout > FIRST else _first_layout(of)
+    return {file: made[file] for file in names_of_counts(step)}
+
+
+def _first_layout(of: Counted) -> dict[Path, bytes]:
+    """As the first versions wrote them."""
+    told_in = None if of.sums is None else of.naming.file(*ERRORS_OF_SUMS).name
     contents = (
-        parquet_bytes(density),
-        density.write_csv().encode(),
-        geojson(cells_from(cells), counts).encode(),
-        dictionary(city.name, city.timezone, step.clock, told_in, worth, step.upto).encode(),
-        *(() if sums is None else (parquet_bytes(sums),)),
+        parquet_bytes(of.density),
+        of.density.write_csv().encode(),
+        geojson(of.cells, counts=of.density["count"].to_numpy().reshape(-1, HOURS)).encode(),
+        dictionary(of.city, of.timezone, of.clock, told_in, of.worth, of.naming.upto).encode(),
+        *(() if of.sums is None else (parquet_bytes(of.sums),)),
     )
-    return dict(zip(names_of_counts(step), contents, strict=True))
+    names = (*COUNT_FILES, *(() if of.sums is None else (ERRORS_OF_SUMS,)))
+    return {of.naming.file(*name): content for name, content in zip(names, contents, strict=True)}
 
 
 def _worth_to_say(step: Step, density: pl.DataFrame, sums: pl.DataFrame | None) -> Worth | None:
@@ -81,7 +93,8 @@ def _worth(density: pl.DataFrame) -> Worth:
 def names_of_counts(step: Step) -> list[Path]:
     """Where the counts of a week lie, their errors of sums and what explains them."""
     sums = () if known_sums(step) is None else (ERRORS_OF_SUMS,)
-    return [step.files.file(*name) for name in (*COUNT_FILES, *sums)]
+    further = FURTHER_FILES if step.layout > FIRST else ()
+    return [step.files.file(*name) for name in (*COUNT_FILES, *further, *sums)]
 
 
 def fell_back(step: Step, estimated: Estimated | None) -> bool:
@@ -171,7 +184,7 @@ def page_file(
     if summary is not None:
         happens = ~np.isin(np.arange(HOURS), step.clock.missing)
         areas = areas_by_day(summary, counts, errors, city.centroids, happens)
-    worth = _worth_to_say(step, density, sums)
+    worth, clocks = _worth_to_say(step, density, sums), clock_note(step.clock, counted=step.layout == FIRST)
     page = report_html(
         ReportData(
             city=step.settings.city.name,
@@ -183,7 +196,7 @@ def page_file(
             standard_errors=errors,
             statement=files.file("privacy_statement", "md").read_text(encoding="utf-8"),
             downloads=downloads,
-            notes=[*notes, clock_note(step.clock), *([str(worth)] if worth and not worth.too_small else [])],
+            notes=[*notes, clocks, *([str(worth)] if worth and not worth.too_small else [])],
             manifest=files.file("manifest", "json").name,
             fingerprint=seal.fingerprint,
             vintage=_vintage(step),

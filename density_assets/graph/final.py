@@ -33,6 +33,7 @@ from density_assets.graph.contents import (
 )
 from density_assets.graph.estimating import ORIGINS_OF_SUMS
 from density_assets.graph.following import OPEN, other_estimate, other_files
+from density_assets.graph.missing_hours import without_missing
 from density_assets.graph.past import DRAWN, PAST, folded, learns, measured_in, refuse_unknown_draws, state_after
 from density_assets.graph.signing import Noted, aside_of, covering, listed, sign
 from density_assets.graph.step import Made, Step
@@ -42,6 +43,7 @@ from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.acts import Act
 from density_assets.privacy.estimates import Estimated
 from density_assets.privacy.zones import Zone
+from density_assets.publication.layout import layout_of
 from density_assets.publication.manifest import Seal
 from density_assets.publication.sum_errors import MEANING, SCHEMA, errors_table, tables_alike
 from density_assets.publication.vintages import Changed
@@ -127,7 +129,7 @@ def _sums_of(step: Step, final: Estimated, estimate: WeekEstimate) -> pl.DataFra
     """Errors of sums of cells, as `final_errors_of_sums` keeps them."""
     summary = sums_in_cells(estimate, places_from(step.read, "towers").to_cells("towers"))
     none = pl.DataFrame(schema=SCHEMA)
-    table = none if summary is None else errors_table(summary, step.read("cells")["cell_id"])
+    table = none if summary is None else without_missing(step, errors_table(summary, step.read("cells")["cell_id"]))
     return table.with_columns(upto=pl.lit(final.later[-1].week))
 
 
@@ -143,7 +145,7 @@ def _sign_final(city: City, step: Step, act: Act | None) -> None:
     final = final_of(city, step.week)
     _refuse_outdated(city, step, final)
     noted = Noted(final.charges, {"estimate": final.key(step.release)}, _measurements(final))
-    sign(city, _finally(step, final), act, noted, _refuse_what_does_not_follow)
+    sign(city, _finally(step, final, city.ledger.accounts()), act, noted, _refuse_what_does_not_follow)
 
 
 def _refuse_outdated(city: City, step: Step, final: Estimated) -> None:
@@ -193,7 +195,7 @@ def final_release(
 
     The files, the page and the statement that the week was first published with stay byte by byte.
     """
-    step, end = _finally(step, final), accounts.end_of(final.charges, **step.release.which)
+    step, end = _finally(step, final, accounts), accounts.end_of(final.charges, **step.release.which)
     _made_for(step, final_errors_of_sums, "final_errors_of_sums")
     counts = rounded(step, _made_for(step, final_series), cells)
     publish(step, count_files(step, counts, cells))
@@ -220,9 +222,10 @@ def final_page(
     return page_file(step, counts, cells, seal, notes, beside)
 
 
-def _finally(step: Step, final: Estimated) -> Step:
-    """The step as it works on the files of a final estimate."""
-    return replace(step, upto=final.later[-1].week)
+def _finally(step: Step, final: Estimated, accounts: Accounts) -> Step:
+    """The step as it works on the files of a final estimate, in the layout that this is published in."""
+    upto = final.later[-1].week
+    return replace(step, upto=upto, layout=layout_of(accounts, step.release.which, upto, again=step.again))
 
 
 def _made_for(step: Step, table: pl.DataFrame, name: str = "final_series") -> pl.DataFrame:

@@ -68,6 +68,6 @@ GIVEN: dict[str, Callable[[Asked], Any]] = {
     "paid_by": _paid_by,
     "plan": lambda asked: asked.city.plan,
     "nodes": lambda asked: asked.catalogue.nodes,
-    "checks": lambda asked: outcomes(asked.catalogue, asked.instance, synthetic=asked.city.synthetic),
+    "checks": lambda asked: outcomes(asked.catalogue, asked.instance, asked.city),
     "may_be_known": lambda asked: list(ATTACK_TESTS) if asked.city.synthetic else list(asked.catalogue.invented),
 }

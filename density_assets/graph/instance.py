@@ -1,7 +1,7 @@
 """The Dagster instance of a city, and serving it on this machine.
 
-Each city has its own instance, beside its tables: asset keys are the same for every city, so one instance for
-two of them would mix their histories. What it keeps may lie in a database (`storage.py`).
+A city has an instance of its own, beside its tables, unless it shares one with cities that the environment names with
+it (`naming.py`). What it keeps may lie in a database (`storage.py`).
 """
 
 import os
@@ -19,6 +19,7 @@ from density_assets.city import City
 from density_assets.errors import BadInput
 from density_assets.graph import storage
 from density_assets.graph.abandoned import fail_abandoned
+from density_assets.graph.naming import instance_folder
 from density_assets.graph.zones import WRITER
 from resources.faults import in_clear_words
 from resources.tables.files import make_folder, private_files, write_durably
@@ -36,7 +37,8 @@ def serve(city: City, port: int, *, read_only: bool) -> int:
     read_only: for those who may look and not touch: no daemon, and the server refuses to start or change anything.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # being stopped is being interrupted
-    folder, names = open_instance(city), [f"--allowed-name={name}" for name in city.settings.web.names]
+    called = (name for settings in (city.settings, *city.others) for name in settings.web.names)
+    folder, names = open_instance(city), [f"--allowed-name={name}" for name in called]
     try:
         if read_only:
             print(f"to look, open http://{LOOPBACK}:{port}/", flush=True)
@@ -52,7 +54,7 @@ def _work(city: City, port: int, folder: Path, names: list[str]) -> int:
         with FileLock(folder / "serving.lock", timeout=0), storage.alone(city, "serving", waiting=False) as here:
             if not here:
                 raise BadInput(
-                    f"an instance must be served once, and another machine serves that of {city.name} already: use "
+                    f"an instance must be served once, and another machine serves {folder.parent.name} already: use "
                     "that server, stop it, or look with READONLY=1"
                 )
             with dg.DagsterInstance.get() as instance:
@@ -107,12 +109,12 @@ def _wait(process: subprocess.Popen[bytes]) -> None:
 
 
 def open_instance(city: City) -> Path:
-    """Point Dagster at the city's own instance, with our settings in it; returns its folder.
+    """Point Dagster at the instance of the city, with our settings in it; returns its folder.
 
     One process at a time makes it: Dagster's tables, made twice at once, would hold two versions of their schema, and
     no later run could open them.
     """
-    folder = city.home / city.name / "dagster"
+    folder = instance_folder(city)
     with in_clear_words(city.home):
         make_folder(folder.parent)
         folder.mkdir(mode=0o700, exist_ok=True)

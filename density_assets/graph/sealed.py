@@ -22,10 +22,12 @@ from pathlib import Path
 from typing import Any
 
 from density_assets.city import KEYS, City
+from density_assets.environment import SETTINGS, shared_files
 from density_assets.graph.messages import RemoteError, error_of, receive, receive_made, send, send_made
 from density_assets.graph.step import Made, Step
 from density_assets.graph.zygote import Zygote
 from density_assets.setting_types import is_url
+from density_assets.settings import Settings
 from resources.faults import in_clear_words
 from resources.landlock import confine
 from resources.signing import AGENT
@@ -34,7 +36,7 @@ from resources.tables.roots import folders_under
 WILDCARDS = "*?[{"
 DEVICES = Path("/dev")
 CREDENTIALS = (".aws", ".azure", ".config/gcloud", ".config/fsspec", ".pgpass", ".pg_service.conf")
-CREDENTIAL_VARIABLES = ("PGPASSFILE", "PGSERVICEFILE", "GOOGLE_APPLICATION_CREDENTIALS", "DENSITY_SETTINGS")
+CREDENTIAL_VARIABLES = ("PGPASSFILE", "PGSERVICEFILE", "GOOGLE_APPLICATION_CREDENTIALS", SETTINGS)
 NAMES_A_FILE = ("_CREDENTIALS_FILE", "_TOKEN_FILE", "_CONFIG_FILE")
 
 _zygotes: list[Zygote] = []  # at most one, of this process
@@ -71,7 +73,7 @@ def perform(module: str, step: Step, given: dict[str, Any], hidden: Sequence[Pat
     """
     walled = _walled(step, hidden, shared)
     try:
-        heard = Step(step.settings.without_databases(), step.read, again=step.again)
+        heard = Step(step.settings.without_databases(), step.read, again=step.again, layout=step.layout)
         walled.orders.send_bytes(pickle.dumps((module, heard, given)))
         made = _listen(walled.orders, step)
     except BaseException:
@@ -143,7 +145,9 @@ def hidden_from_releases(city: City) -> list[Path]:
     """Every confidential folder under the home, all keys, and the operator's records, with what links lead to."""
     kept = (*sorted(city.home.glob("*/confidential")), *folders_under(city.home), city.home / KEYS)
     secrets = [path for path in (*kept, *_credentials()) if path.exists()]
-    hidden = [*secrets, *_key_elsewhere(city), *_records(city)]
+    every = (city.settings, *city.others)
+    elsewhere = [path for settings in every for path in (*_key_elsewhere(settings), *_records(settings, city))]
+    hidden = [*secrets, *elsewhere]
     links = [path for folder in hidden for path in (folder, *folder.rglob("*")) if path.is_symlink()]
     return [*hidden, *(link.resolve() for link in links)]
 
@@ -151,24 +155,25 @@ def hidden_from_releases(city: City) -> list[Path]:
 def _credentials() -> list[Path]:
     """What opens stores and databases: where libraries look for it, where variables say it is, and our settings."""
     named = [value for name, value in os.environ.items() if name in CREDENTIAL_VARIABLES or name.endswith(NAMES_A_FILE)]
-    return [*(Path.home() / name for name in CREDENTIALS), *(Path(value).absolute() for value in named if value)]
+    files = (*map(Path, filter(None, named)), *shared_files())
+    return [*(Path.home() / name for name in CREDENTIALS), *(file.absolute() for file in files)]
 
 
-def _key_elsewhere(city: City) -> list[Path]:
+def _key_elsewhere(settings: Settings) -> list[Path]:
     """The key file that the settings name, wherever it lies; a key in an agent is not in a file."""
-    given = city.settings.signing.key
+    given = settings.signing.key
     if given is None or given.startswith(AGENT):
         return []
-    file = city.settings.path(given).absolute()
+    file = settings.path(given).absolute()
     return [file] if file.exists() else []
 
 
-def _records(city: City) -> list[Path]:
-    """The folder of the operator's records, or where it holds what a step needs, the files themselves."""
-    pattern = city.settings.city.visits
+def _records(settings: Settings, city: City) -> list[Path]:
+    """The folder of the operator's records, or where it holds what a step of a city needs, the files themselves."""
+    pattern = settings.city.visits
     if pattern is None or is_url(pattern):  # of what is elsewhere the process has no keys
         return []
-    whole = city.settings.path(pattern).absolute()
+    whole = settings.path(pattern).absolute()
     fixed = Path(*_until_wildcard(whole.parts)).resolve()
     needed = (city.store.release, Path(sys.prefix), Path(sys.base_prefix), Path(__file__))  # what a step must reach
     if fixed.is_dir() and not any(path.resolve().is_relative_to(fixed) for path in needed):

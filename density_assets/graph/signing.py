@@ -35,6 +35,7 @@ from density_assets.privacy.release import Release
 from density_assets.privacy.zones import Zone
 from density_assets.publication.files import AUDIT_PAGE, draw_file
 from density_assets.publication.keeping import PublishedStays, published_otherwise
+from density_assets.publication.layout import FIRST
 from density_assets.publication.manifest import (
     REGISTER_FILE,
     VERIFIER,
@@ -116,6 +117,7 @@ def _sign_list(
             {
                 **release.which,
                 **({"upto": step.upto} if step.upto else {}),
+                **({"layout": step.layout} if step.layout > FIRST else {}),
                 "charges": sorted(noted.charges),
                 "row": seal.row,
                 "manifest": digest,
@@ -222,7 +224,8 @@ def listed(step: Step, draws: Sequence[str], seal: Seal) -> Made:
 
 def _list(step: Step, draws: Sequence[str], seal: Seal) -> bytes:
     """The list of everything that the step publishes."""
-    return release_manifest(step.files, step.release.which, names_of_counts(step), map(draw_file, draws), seal)
+    draw_files = map(draw_file, draws)
+    return release_manifest(step.files, step.release.which, names_of_counts(step), draw_files, seal, step.layout)
 
 
 @asset(

@@ -20,12 +20,14 @@ from density_assets.city import City
 from density_assets.errors import BadInput
 from density_assets.graph.acting import AGAIN_TAG, act_of_run
 from density_assets.graph.jobs import REBUILD
+from density_assets.graph.naming import own
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.acts import Act
 from density_assets.privacy.estimates import DrawUsed
 from density_assets.privacy.release import Release
 from density_assets.privacy.zones import Zone, ZoneLeak
 from density_assets.publication.files import Naming
+from density_assets.publication.layout import NEWEST, layout_of
 from density_assets.settings import Settings
 from resources.draws import Values, used_draw
 from resources.tables.released import ReleasedTables
@@ -172,6 +174,7 @@ class Step:
     say, warn: take lines for whoever watches the run.
     again: whether a person asked for a published week to be published with other files.
     upto: the last week of the final estimate that is worked on; none for what a week is first published with.
+    layout: which files are published, and what they are like (`publication/layout.py`).
     """
 
     settings: Settings
@@ -180,6 +183,7 @@ class Step:
     warn: Callable[[str], None] = _nowhere
     again: bool = False
     upto: str | None = None
+    layout: int = NEWEST
 
     @property
     def name(self) -> str:
@@ -248,8 +252,10 @@ def step_for(
     read = Reader(name, zone, inputs, tables, week, release, past, future or {})
     say, warn = context.log.info, context.log.warning
     if zone.free:
-        return Step(city.settings, read, say, warn, AGAIN_TAG in context.run.tags)
-    rebuilding, act = context.run.job_name == REBUILD, act_of_run(context.run.tags, city.settings)
+        again = AGAIN_TAG in context.run.tags
+        layout = layout_of(city.ledger.accounts(), release.which, again=again) if release else NEWEST
+        return Step(city.settings, read, say, warn, again, layout=layout)
+    rebuilding, act = context.run.job_name == own(city, REBUILD), act_of_run(context.run.tags, city.settings)
     return RecordStep(city.settings, read, say, warn, city=city, rebuilding=rebuilding, act=act)
 
 

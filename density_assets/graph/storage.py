@@ -17,6 +17,7 @@ from density_assets.graph.zygote import ADDRESS
 
 DRIVER = "postgresql+psycopg2://"  # by the plain name SQLAlchemy takes psycopg 3, with which Dagster cannot listen
 CITY = "density/city"  # under which a database says whose history it keeps
+SEVERAL = "several cities"  # under which name no city can be
 _SHARED = f"storage:\n  postgres:\n    postgres_url:\n      env: {ADDRESS}\n"
 
 
@@ -38,13 +39,13 @@ def refuse_other_city(instance: dg.DagsterInstance, city: City) -> None:
     """Raise if a database keeps the history of another city: asset keys are the same, so the two would mix."""
     if not city.settings.dagster.storage:
         return
-    known = instance.run_storage.get_cursor_values({CITY}).get(CITY)
-    if known not in (None, city.name):
+    known, own = instance.run_storage.get_cursor_values({CITY}).get(CITY), SEVERAL if city.others else city.name
+    if known not in (None, own):
         raise BadInput(
-            f"each city must have a database of its own for Dagster, the one that [dagster] storage names is that of "
-            f"{known!r} and this is {city.name!r}: name another"
+            f"each city must have a database of its own for Dagster, or share one with those of its instance; the one "
+            f"that [dagster] storage names is that of {known!r} and this is {own!r}: name another"
         )
-    instance.run_storage.set_cursor_values({CITY: city.name})
+    instance.run_storage.set_cursor_values({CITY: own})
 
 
 @contextmanager

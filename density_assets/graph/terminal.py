@@ -12,6 +12,7 @@ from density_assets.graph.abandoned import this_process
 from density_assets.graph.acting import AGAIN_TAG, TERMINAL, tags_of
 from density_assets.graph.called_off import CALLED_OFF
 from density_assets.graph.instance import open_instance
+from density_assets.graph.naming import own
 from density_assets.graph.partitions import weekly_partitions
 from density_assets.graph.sealed import warm_up
 from density_assets.privacy.acts import Act
@@ -38,13 +39,13 @@ def execute(
     if city.sealed:
         warm_up()
     with dg.DagsterInstance.get() as instance:
-        result = definitions.resolve_job_def(job).execute_in_process(
+        result = definitions.resolve_job_def(own(city, job)).execute_in_process(
             instance=instance, raise_on_error=False, tags=tags, **options
         )
         if not result.success:
             _print_failures(result, instance)
     made = (event.materialization for event in result.all_events if event.is_step_materialization)
-    shown = {it.asset_key.to_user_string(): {name: of.value for name, of in it.metadata.items()} for it in made}
+    shown = {it.asset_key.path[-1]: {name: of.value for name, of in it.metadata.items()} for it in made}
     return Ended(result.success, shown)
 
 

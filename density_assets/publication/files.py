@@ -2,9 +2,12 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import geopandas as gpd
 import numpy as np
@@ -14,6 +17,7 @@ from numpy.typing import NDArray
 
 from density_assets.calendar import HOURS, WeekClock
 from density_assets.geography.cells_and_towers import Cells
+from density_assets.publication.columns import DENSITY, Columns, as_markdown, described
 from density_assets.publication.sum_errors import MEANING
 from density_assets.publication.vintages import named_final
 from density_assets.quality.worth import Worth
@@ -22,21 +26,18 @@ AUDIT_PAGE = "audit.html"  # beside the pages of releases
 MEASUREMENTS = "measurements"  # folder of stored draws, which are published too
 ERRORS_OF_SUMS = ("errors_of_sums", "parquet")  # of schemes that know them
 COUNT_FILES = (("density", "parquet"), ("density", "csv"), ("density", "geojson"), ("data_dictionary", "md"))
+COUNTED = "its counts mean nothing"  # of an hour that does not happen, in the first layout
+FURTHER_FILES = (("cells", "parquet"),)  # since layout 2
+FIRST_COLUMNS = ("cell_id", "hour", "timestamp", "count", "standard_error")  # all that files of the first layout have
 DICTIONARY = """# Data dictionary: {city}, week of {week}
 
-{vintage}| column | meaning |
-|---|---|
-| `cell_id` | identifier of the cell |
-| `hour` | hour of the week on the city's clocks ({timezone}); 0 is Monday 00:00, 167 is Sunday 23:00 |
-| `timestamp` | start of the hour with its offset from UTC; empty for an hour that does not happen |
-| `count` | visits: devices seen in the cell in that hour; one seen in two cells counts in both. Not people |
-| `standard_error` | how far noise may have moved the count, to first order; known from settings and noisy values |
+{vintage}{columns}
 
 Counts are non-negative integers. In each hour they were rounded together, by largest remainder, so that the city's
 total is kept. The noise that protects people is part of every count: see the privacy statement.
 
 {clock}
-{sums}"""
+{sums}{others}"""
 OF_SUMS = """
 ## Errors of sums
 
@@ -114,29 +115,45 @@ def hour_start(clock: WeekClock, hour: int) -> datetime | None:
     return datetime.fromtimestamp(wall - offset, UTC).astimezone(timezone(timedelta(seconds=offset)))
 
 
-def geojson(cells: Cells, counts: NDArray[np.int64]) -> str:
-    """One feature per cell with its 168 counts, in degrees (EPSG:4326) to a tenth of a metre."""
-    degrees = gpd.GeoSeries(cells.polygons, crs=cells.crs).to_crs("EPSG:4326")
-    rounded = shapely.transform(np.asarray(degrees), lambda xy: np.round(xy, 6))
+def geojson(cells: Cells, **series: NDArray[Any] | str) -> str:
+    """One feature per cell, in degrees (EPSG:4326) to a tenth of a metre.
+
+    series: what is said of the cells, by name: 168 numbers of each, or one text of all.
+    """
+    said = {name: [of] * len(cells) if isinstance(of, str) else of.tolist() for name, of in series.items()}
     features = [
         {
             "type": "Feature",
             "id": cell,
-            "properties": {"cell_id": cell, "area_km2": round(area / 1e6, 4), "counts": row.tolist()},
+            "properties": {"cell_id": cell, "area_km2": area, **dict(zip(said, row, strict=True))},
             "geometry": shapely.geometry.mapping(shape),
         }
-        for cell, area, row, shape in zip(cells.ids.tolist(), cells.areas.tolist(), counts, rounded, strict=True)
+        for cell, area, shape, *row in zip(
+            cells.ids.tolist(), areas_km2(cells), in_degrees(cells), *said.values(), strict=True
+        )
     ]
     return json.dumps({"type": "FeatureCollection", "features": features})
 
 
-def clock_note(clock: WeekClock) -> str:
-    """What clocks do in the week."""
+def in_degrees(cells: Cells) -> NDArray[Any]:
+    """The cells' outlines as longitude and latitude, to a tenth of a metre."""
+    degrees = gpd.GeoSeries(cells.polygons, crs=cells.crs).to_crs("EPSG:4326")
+    return np.asarray(shapely.transform(np.asarray(degrees), lambda xy: np.round(xy, 6)))
+
+
+def areas_km2(cells: Cells) -> list[float]:
+    """The cells' areas to a hundred square metres."""
+    return [round(area / 1e6, 4) for area in cells.areas.tolist()]
+
+
+def clock_note(clock: WeekClock, *, counted: bool = False) -> str:
+    """What clocks do in the week. counted: whether an hour that does not happen has counts."""
     if clock.repeated:
         return f"Clocks go back this week: hour {', '.join(map(str, clock.repeated))} happens twice and is one slot."
     if clock.missing:
         skipped = ", ".join(map(str, clock.missing))
-        return f"Clocks go forward this week: hour {skipped} does not happen; its counts mean nothing."
+        said = COUNTED if counted else "its counts are zero, and certain"
+        return f"Clocks go forward this week: hour {skipped} does not happen; {said}."
     return "Clocks do not change this week."
 
 
@@ -147,17 +164,29 @@ def dictionary(
     errors_of_sums: str | None = None,
     worth: Worth | None = None,
     upto: str | None = None,
+    tables: Mapping[str, Columns] = MappingProxyType({}),
 ) -> str:
     """The data dictionary.
 
     errors_of_sums: the name of their file, if there is one. worth: of the counts, if stated. upto: the last week that a
-    final estimate uses.
+    final estimate uses. tables: columns of the counts and of other files, by what heads them; none in the first layout.
     """
+    of_counts, *further = tables.values() or (described(DENSITY, FIRST_COLUMNS, timezone),)
+    others = (f"\n## {title}\n\n{as_markdown(more)}\n" for title, more in zip([*tables][1:], further, strict=True))
     vintage = f"{named_final(upto)}\n\n" if upto else ""
     columns = "\n".join(f"| `{name}` | {meaning} |" for name, meaning in MEANING.items())
     sums = OF_SUMS.format(file=errors_of_sums, columns=columns) if errors_of_sums else ""
-    note = clock_note(clock) if worth is None else f"{clock_note(clock)}\n\n{worth.note}"
-    return DICTIONARY.format(city=city, week=clock.week, timezone=timezone, vintage=vintage, clock=note, sums=sums)
+    said = clock_note(clock, counted=not tables)
+    note = said if worth is None else f"{said}\n\n{worth.note}"
+    return DICTIONARY.format(
+        city=city,
+        week=clock.week,
+        vintage=vintage,
+        columns=as_markdown(of_counts, full=bool(tables)),
+        clock=note,
+        sums=sums,
+        others="".join(others),
+    )
 
 
 def digests(files: list[Path]) -> dict[str, str]:

@@ -6,69 +6,106 @@ dialect of a CSV from its first line, and every line stands for itself. Were any
 person's odd record could change how everybody else's are read; could a record stop the run, everybody would see it.
 """
 
-import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import reduce
 from pathlib import Path
+from threading import Lock
 
 import duckdb
 import pyarrow as pa
 
 from density_assets.damage import STREAM_DAMAGE
 from density_assets.errors import BadInput
+from density_assets.records.csv_files import Layout, layout, text_ending
 from density_assets.records.parquet_files import open_by_types
-from density_assets.records.text_files import lines, opened
+from density_assets.records.text_files import lines
+from density_assets.records.times import (
+    INTEGERS,
+    NUMBERS,
+    formatted,
+    joined_text,
+    raw_text,
+    stamp_text,
+    time_expressions,
+)
+from density_assets.settings import CitySettings
 from density_assets.sql_names import literal, quoted
 
-FIRST_LINE_BYTES = 1 << 20
 UNREADABLE = "line not readable"  # why a line is left out that is no text, or far too long
-INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
+COUNTING = Lock()  # the database may read several streams at once
+COLUMNS = ("visit_user", "visit_date", "visit_time", "visit_tower")  # settings that name columns
+BLANKS = " \t\u00a0"
 
-# Seconds of UTC where the record says so, else the wall clock as seconds; exactly one of the two is set.
-MOMENT = {
-    "TIMESTAMP WITH TIME ZONE": "epoch({time})",
-    "NUMBER": "case when {time} >= 100000000000 then {time} / 1000 else {time} end",
-    "VARCHAR": """case
-        when {time} like '%:%' and (right({time}, 1) = 'Z' or substr({time}, -6, 1) in ('+', '-')
-            or substr({time}, -5, 1) in ('+', '-') or substr({time}, -3, 1) in ('+', '-'))
-            then epoch(try_cast({time} as timestamptz))
-        when try_cast({time} as double) between 1e8 and 1e11 then try_cast({time} as double)
-        when try_cast({time} as double) between 1e11 and 1e14 then try_cast({time} as double) / 1000
-    end""",
-}
-WALL_CLOCK = {
-    "TIMESTAMP": "epoch({time})",
-    "DATE": "epoch({time})",
-    "VARCHAR": "epoch(try_cast({time} as timestamp))",
-}
+Types = Mapping[str, str]  # of columns, as the database names them
+
+
+def named_columns(city: CitySettings) -> dict[str, str]:
+    """Names of the columns that are read, by what settings call them."""
+    named = {f"city.{setting}": getattr(city, setting) for setting in COLUMNS}
+    filters = {f"city.visit_where.{column}": column for column in city.visit_where}
+    return {setting: name for setting, name in {**named, **filters}.items() if name is not None}
 
 
 def open_records(
-    connection: duckdb.DuckDBPyConnection,
-    files: list[Path],
-    rejected: Counter[str],
-    *,
-    user: str,
-    time: str,
-    tower: str,
+    connection: duckdb.DuckDBPyConnection, files: list[Path], rejected: Counter[str], city: CitySettings
 ) -> duckdb.DuckDBPyRelation:
-    """Records with columns record_user (integer or text), moment, wall_clock and record_tower (text); read once.
+    """Records with columns record_user (integer or text), moment, wall_clock, record_tower (text), wanted; read once.
 
     rejected: counts what of the files is no record, by reason, while the records are read.
     """
-    wanted = {"city.visit_user": user, "city.visit_time": time, "city.visit_tower": tower}
-    parts = [_as_records(raw, files[0], user, time, tower) for raw in _read(connection, files, wanted, rejected)]
+    parts = [_as_records(raw, files[0], city) for raw in _read(connection, files, named_columns(city), rejected)]
     return reduce(lambda one, other: one.union(other), parts)
 
 
-def _as_records(raw: duckdb.DuckDBPyRelation, file: Path, user: str, time: str, tower: str) -> duckdb.DuckDBPyRelation:
+def _as_records(raw: duckdb.DuckDBPyRelation, file: Path, city: CitySettings) -> duckdb.DuckDBPyRelation:
     """Read as their types say, before columns of other types are put below them."""
     types = dict(zip(raw.columns, map(str, raw.types), strict=True))
-    moment, wall_clock = time_expressions(time, types[time], file)
-    return raw.project(
-        f"{_user_expression(user, types[user], file)} as record_user, cast({moment} as double) as moment, "
-        f"cast({wall_clock} as double) as wall_clock, {_tower_expression(tower, types[tower], file)} as record_tower"
+    user = _user_expression(city.visit_user, types[city.visit_user], file, city.user_form)
+    tower = _tower_expression(city.visit_tower, types[city.visit_tower], file)
+    wanted = " and ".join(_is(column, types[column], value) for column, value in city.visit_where.items()) or "true"
+    timed = raw.project(
+        f"{user} as record_user, {_time(types, file, city)} as t, {tower} as record_tower, {wanted} as wanted"
+    )
+    moment, wall_clock = _seconds(str(timed.types[1]), file, city)
+    return timed.project(
+        f"record_user, cast({moment} as double) as moment, cast({wall_clock} as double) as wall_clock, record_tower, "
+        "coalesce(wanted, false) as wanted"
+    )
+
+
+def _time(types: Types, file: Path, city: CitySettings) -> str:
+    """SQL for the time: as it is, as text in ISO 8601, or as text after the pattern of the settings."""
+    time, date = city.visit_time, city.visit_date
+    if city.visit_time_format:
+        return raw_text(time) if date is None else raw_text(date, time)
+    if date is not None:
+        return joined_text((date, types[date]), (time, types[time]), file)
+    return stamp_text(time) if types[time] == "VARCHAR" else quoted(time)
+
+
+def _seconds(kind: str, file: Path, city: CitySettings) -> tuple[str, str]:
+    if city.visit_time_format:
+        return "null", formatted("t", city.visit_time_format)
+    return time_expressions("t", kind, file)
+
+
+def _is(column: str, kind: str, value: str | float | bool) -> str:
+    """SQL for whether a column holds a value; text is compared as it is, numbers and truth by what they are."""
+    numbers = kind in (*NUMBERS, "FLOAT", "HUGEINT", "BOOLEAN") or kind.startswith("DECIMAL")
+    if kind != "VARCHAR" and (isinstance(value, str) or not numbers):
+        raise not_comparable(column, kind, value)
+    if isinstance(value, str):
+        return f"{quoted(column)} = {literal(value)}"
+    kind = "boolean" if isinstance(value, bool) else "double"
+    return f"try_cast({quoted(column)} as {kind}) = {literal(str(value))}::{kind}"
+
+
+def not_comparable(column: str, kind: str, value: object) -> BadInput:
+    """The error for a filter that no record could pass."""
+    return BadInput(
+        f"city.visit_where must compare text with 'text', numbers and truth values with 0 or true: column {column!r} "
+        f"is {kind}, its value is {value!r}"
     )
 
 
@@ -76,47 +113,61 @@ def no_records(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyRelation
     """The records of an empty week."""
     return connection.sql(
         "select ''::varchar as record_user, 0.0::double as moment, 0.0::double as wall_clock, "
-        "''::varchar as record_tower where false"
+        "''::varchar as record_tower, true as wanted where false"
     )
 
 
 def _read(
     connection: duckdb.DuckDBPyConnection, files: list[Path], wanted: dict[str, str], rejected: Counter[str]
 ) -> list[duckdb.DuckDBPyRelation]:
-    suffixes = {_suffix(file) for file in files}
     try:
-        if suffixes <= {".parquet"}:
+        if all(file.suffix.lower() == ".parquet" for file in files):
             return open_by_types(connection, files, wanted)
-        if suffixes <= {".csv", ".csv.gz", ".txt", ".tsv"}:
-            return [_read_csv(connection, files, wanted, rejected)]
+        if all(map(text_ending, files)):
+            return _read_csv(connection, files, wanted, rejected)
     except STREAM_DAMAGE as error:
         raise BadInput(f"visit files must be readable, {files[0].name} gave {type(error).__name__}") from None
-    kinds = ", ".join(sorted(suffixes))
-    raise BadInput(f"visit files must all be .parquet or all .csv, got {kinds} (in {files[0]})")
+    kinds = ", ".join(sorted({"".join(file.suffixes[-2:]) for file in files}))
+    raise BadInput(
+        f"visit files must all be .parquet or all .csv, .txt or .tsv (also .gz and .zst), got {kinds} (in {files[0]})"
+    )
 
 
 def _read_csv(
     connection: duckdb.DuckDBPyConnection, files: list[Path], wanted: dict[str, str], rejected: Counter[str]
-) -> duckdb.DuckDBPyRelation:
-    """CSV without quoting rules: a line is a record, whatever the lines around it hold; outer quotes are taken off.
+) -> list[duckdb.DuckDBPyRelation]:
+    """The wanted columns of all files, those of the same layout together.
 
     A line with more or fewer fields than the first is a record of which nothing is known, not even the user.
     """
-    header = _first_line(files[0])
-    for file in files[1:]:
-        if _first_line(file) != header:
-            raise BadInput(f"visit files of a week must share their first line, {file.name} and {files[0].name} differ")
-    delimiter = next((mark for mark in ",;\t|" if wanted["city.visit_user"] in _fields(header, mark)), ",")
-    columns = _fields(header, delimiter)
-    for key, column in wanted.items():
-        if column not in columns:
+    by_layout: dict[Layout, list[Path]] = {}
+    for file in files:
+        by_layout.setdefault(_layout(file, wanted), []).append(file)
+    return [_cut(connection, same, how, wanted, rejected) for how, same in by_layout.items()]
+
+
+def _layout(file: Path, wanted: dict[str, str]) -> Layout:
+    found = layout(file, wanted.values())
+    for setting, column in wanted.items():
+        if found.columns.count(column) != 1:
             # The first line is not quoted here: without a header it would be somebody's record.
-            raise BadInput(f"{files[0].name}: {key} must name a column of the file, {column!r} is not in line 1")
+            many = "named more than once" if column in found.columns else "not"
+            raise BadInput(f"{file.name}: {setting} must name a column of the file, {column!r} is {many} in line 1")
+    return found
+
+
+def _cut(
+    connection: duckdb.DuckDBPyConnection,
+    files: list[Path],
+    how: Layout,
+    wanted: dict[str, str],
+    rejected: Counter[str],
+) -> duckdb.DuckDBPyRelation:
     schema = pa.schema({"line": pa.large_string()})
     stream = connection.from_arrow(pa.RecordBatchReader.from_batches(schema, _records(files, schema, rejected)))
-    split = stream.project(f"string_split(line, {literal(delimiter)}) as field")
-    whole = split.project(f"case when len(field) = {len(columns)} then field end as field")
-    return whole.project(", ".join(f"{_unquoted(columns.index(name))} as {quoted(name)}" for name in wanted.values()))
+    split = stream.project(f"{how.fields} as field")
+    whole = split.project(f"case when len(field) = {len(how.columns)} then field end as field")
+    return whole.project(", ".join(f"{how.field(name)} as {quoted(name)}" for name in dict.fromkeys(wanted.values())))
 
 
 def _records(files: list[Path], schema: pa.Schema, rejected: Counter[str]) -> Iterator[pa.RecordBatch]:
@@ -126,42 +177,28 @@ def _records(files: list[Path], schema: pa.Schema, rejected: Counter[str]) -> It
         for some in lines(file):
             records, first = some[first:], 0 if len(some) else first
             if records.null_count:
-                rejected[UNREADABLE] += records.null_count
+                with COUNTING:
+                    rejected[UNREADABLE] += records.null_count
             yield pa.record_batch([records.drop_null()], schema)
 
 
-def _suffix(file: Path) -> str:
-    return "".join(file.suffixes[-2:]) if file.suffix == ".gz" else file.suffix
-
-
-def _first_line(file: Path) -> str:
-    with opened(file) as content:
-        start = content.readline(FIRST_LINE_BYTES)  # bytes: text would be decoded far beyond the line
-    line = re.split(rb"[\r\n]", start, maxsplit=1)[0]
-    if not line or len(line) == FIRST_LINE_BYTES:
-        found = "endless" if line else "empty"
-        raise BadInput(f"a visit file must start with its column names, {file.name} is {found}")
-    return line.decode("utf-8-sig", errors="replace")
-
-
-def _fields(line: str, delimiter: str) -> list[str]:
-    return [field.strip().removeprefix('"').removesuffix('"') for field in line.split(delimiter)]
-
-
-def _unquoted(position: int) -> str:
-    value = f"field[{position + 1}]"
-    return (
-        f"case when length({value}) > 1 and starts_with({value}, '\"') and ends_with({value}, '\"') "
-        f"then substr({value}, 2, length({value}) - 2) else nullif({value}, '') end"
-    )
-
-
-def _user_expression(column: str, kind: str, file: Path) -> str:
+def _user_expression(column: str, kind: str, file: Path, form: str) -> str:
+    """Bytes as their hexadecimal digits; text in the form of the settings."""
     if kind in INTEGERS:
         return f"cast({quoted(column)} as bigint)"
+    if kind == "BLOB" and form != "digits only":
+        return f"hex({quoted(column)})"
     if kind not in ("VARCHAR", "UBIGINT", "HUGEINT", "UHUGEINT", "UUID"):
-        raise BadInput(f"user identifiers must be integers or text, column {column!r} of {file} is {kind}")
-    return f"cast({quoted(column)} as varchar)"
+        raise BadInput(
+            f"user identifiers must be integers or text{', or bytes as they are' if kind == 'BLOB' else ''}, "
+            f"column {column!r} of {file} is {kind}"
+        )
+    text = f"cast({quoted(column)} as varchar)"
+    return {
+        "as is": text,
+        "trimmed": f"trim({text}, {literal(BLANKS)})",
+        "digits only": f"regexp_replace({text}, '[^0-9]', '', 'g')",
+    }[form]
 
 
 def _tower_expression(column: str, kind: str, file: Path) -> str:
@@ -171,14 +208,3 @@ def _tower_expression(column: str, kind: str, file: Path) -> str:
     if kind not in (*INTEGERS, "VARCHAR", "UBIGINT", "UUID") and not kind.startswith("DECIMAL"):
         raise BadInput(f"towers must be numbers or text, column {column!r} of {file} is {kind}")
     return f"cast({quoted(column)} as varchar)"
-
-
-def time_expressions(column: str, kind: str, file: Path) -> tuple[str, str]:
-    """SQL for `moment` and `wall_clock` of a column: numbers are milliseconds from 1e11 on, else seconds of UTC."""
-    kind = "TIMESTAMP" if kind.startswith("TIMESTAMP_") else kind
-    kind = "NUMBER" if kind in (*INTEGERS, "DOUBLE", "UBIGINT") else kind
-    if kind not in MOMENT.keys() | WALL_CLOCK.keys():
-        raise BadInput(f"times must be timestamps, text or seconds since 1970, column {column!r} of {file} is {kind}")
-    nothing = "cast(null as double)"
-    time = quoted(column)
-    return MOMENT.get(kind, nothing).format(time=time), WALL_CLOCK.get(kind, nothing).format(time=time)

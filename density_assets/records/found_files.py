@@ -1,39 +1,104 @@
-"""Finding a week's files of records: on this machine by a pattern of paths, elsewhere by a pattern of a URL."""
+"""Finding a week's files of records: on this machine by a pattern of paths, elsewhere by a pattern of a URL.
+
+`{week}` in a pattern stands for the Monday, `{year}`, `{month}` and `{day}` for each day of the week: those on which
+any of its moments fall, in the zone of the records. Months and days may be written with or without a zero before them.
+"""
 
 import glob
+from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
 from fsspec import AbstractFileSystem
 from fsspec.core import url_to_fs
 
-from density_assets.errors import BadInput
+from density_assets.calendar import week_clock
+from density_assets.errors import BadInput, some
 from density_assets.setting_types import is_url
+from density_assets.settings import Settings
 
 RecordFile = Path | str  # of this machine, or the URL of one elsewhere
-SUCCESS = "_SUCCESS"
+OF_DAYS = ("{year}", "{month}", "{day}")
 
 
-def record_files(pattern: str, week: date, folder: Path) -> list[RecordFile]:
-    """The files of a week, in order; none only if `_SUCCESS` says that the empty week is complete."""
-    named = pattern.replace("{week}", str(week))
-    files = _there(named) if is_url(pattern) else _here(_glob(pattern, week, folder))
-    if not files and not is_complete(pattern, week, folder):
+def record_files(settings: Settings, week: date) -> list[RecordFile]:
+    """The files of a week, in order; none for a week or a day only if it is known to be complete."""
+    visits, missing = settings.city.visits or "", []
+    found: dict[RecordFile, None] = {}
+    for day in _days(visits, settings, week):
+        files = next((files for named in _named(visits, week, day) if (files := _found(named, settings.folder))), [])
+        found.update(dict.fromkeys(files))
+        if not files and not _complete(settings, week, day):
+            missing.append(day)
+    if missing:
+        days = f" for {some(missing)}" if any(mark in visits for mark in OF_DAYS) else ""
         raise BadInput(
-            f"the week of {week} must have visit files (or _SUCCESS beside none, for an empty week); "
-            f"found none at {named if is_url(pattern) else _glob(pattern, week, folder)}: check city.visits"
+            f"the week of {week} must have visit files{days} (or {settings.city.visits_complete} where there are none, "
+            f"for empty ones); found none at {_shown(visits, settings, week, missing[0])}: check city.visits"
         )
-    return files
+    return list(found)
 
 
-def is_complete(pattern: str, week: date, folder: Path) -> bool:
-    """Whether `_SUCCESS` lies beside the files of a week."""
-    if is_url(pattern):
-        system, inside = store_of(pattern.replace("{week}", str(week)).rsplit("/", 1)[0])
+def is_complete(settings: Settings, week: date) -> bool:
+    """Whether the file that says so is there: for the week, or for each of its days."""
+    visits = settings.city.visits or ""
+    marker = visits + settings.city.visits_complete
+    return all(_complete(settings, week, day) for day in _days(marker, settings, week))
+
+
+def says_which_week(settings: Settings) -> bool:
+    """Whether the file that says complete says so of one week, or of a day."""
+    marker = _marker(settings.city.visits or "", settings.city.visits_complete)
+    return any(mark in marker for mark in ("{week}", "{day}"))
+
+
+def _days(pattern: str, settings: Settings, week: date) -> list[date]:
+    """The days that a pattern names; a pattern that names none is looked for once."""
+    if not any(mark in pattern for mark in OF_DAYS):
+        return [week]
+    zone = settings.city.zone
+    return week_clock(week, zone).days(settings.city.visit_zone or zone)
+
+
+def _complete(settings: Settings, week: date, day: date) -> bool:
+    marker = _marker(settings.city.visits or "", settings.city.visits_complete)
+    return any(_marked(named, settings.folder) for named in _named(marker, week, day))
+
+
+def _marker(visits: str, complete: str) -> str:
+    """The path of the file that says complete: as it is given, or beside the visit files if it is a mere name."""
+    if "/" in complete:
+        return complete
+    folder, slash, _ = visits.rpartition("/")
+    return f"{folder}{slash}{complete}"
+
+
+def _marked(marker: str, folder: Path) -> bool:
+    """Whether the file is there, in each folder that the pattern names."""
+    parent, slash, name = marker.rpartition("/")
+    if is_url(marker):
+        system, inside = store_of(parent)
         folders = system.glob(inside)
-        return bool(folders) and all(system.exists(f"{name}/{SUCCESS}") for name in folders)
-    folders = glob.glob(str(Path(_glob(pattern, week, folder)).parent), recursive=True)
-    return bool(folders) and all((Path(name) / SUCCESS).exists() for name in folders)
+        return bool(folders) and all(system.glob(f"{found}/{name}") for found in folders)
+    folders = glob.glob(str(_below(folder, f"{parent}{slash}")), recursive=True)
+    return bool(folders) and all(glob.glob(str(Path(glob.escape(found)) / name)) for found in folders)
+
+
+def _named(pattern: str, week: date, day: date) -> Iterator[str]:
+    """A pattern with a week and day in place, in the ways that days are written."""
+    named = pattern.replace("{week}", str(week)).replace("{year}", f"{day:%Y}")
+    ways = [f"{day:%m} {day:%d}", f"{day.month} {day.day}"]
+    for month, number in (way.split() for way in dict.fromkeys(ways)):
+        yield named.replace("{month}", month).replace("{day}", number)
+
+
+def _found(named: str, folder: Path) -> list[RecordFile]:
+    return _there(named) if is_url(named) else _here(str(_below(folder, named)))
+
+
+def _shown(pattern: str, settings: Settings, week: date, day: date) -> str:
+    named = next(_named(pattern, week, day))
+    return named if is_url(named) else str(_below(settings.folder, named))
 
 
 def _here(path: str) -> list[RecordFile]:
@@ -67,6 +132,6 @@ def store_of(url: str, setting: str = "city.visits") -> tuple[AbstractFileSystem
     return system, inside
 
 
-def _glob(pattern: str, week: date, folder: Path) -> str:
+def _below(folder: Path, pattern: str) -> Path:
     """Only the pattern of the settings has wildcards, not the folder they lie in."""
-    return str(Path(glob.escape(str(folder))) / pattern.replace("{week}", str(week)))
+    return Path(glob.escape(str(folder))) / pattern

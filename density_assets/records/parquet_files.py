@@ -38,7 +38,7 @@ def open_by_types(
     by_types: dict[Types, list[Path]] = {}
     for file in files:
         by_types.setdefault(_types(file, columns), []).append(file)
-    names = list(columns.values())
+    names = list(dict.fromkeys(columns.values()))
     return [connection.from_arrow(_stream(same, names, types)) for types, same in by_types.items()]
 
 
@@ -55,7 +55,7 @@ def _types(file: Path, columns: Mapping[str, str]) -> Types:
             raise BadInput(f"{file.name}: {setting} must name a column of the file, {name!r} is none of its columns")
         if schema.names.count(name) > 1:
             raise BadInput(f"{file.name}: {setting} must name one column of the file, several are called {name!r}")
-    return tuple(schema.field(name).type for name in columns.values())
+    return tuple(schema.field(name).type for name in dict.fromkeys(columns.values()))
 
 
 def _stream(files: list[Path], names: list[str], types: Types) -> pa.RecordBatchReader:

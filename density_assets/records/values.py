@@ -21,6 +21,8 @@ def readable(column: pa.Array) -> pa.Array:
         column = column.cast(pa.string())
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         return utf8(column)
+    if pa.types.is_time(column.type):
+        return _times_of_day(column)
     return _times(column) if pa.types.is_timestamp(column.type) else column
 
 
@@ -52,3 +54,10 @@ def _times(column: pa.Array) -> pa.Array:
     near = pc.and_(pc.greater(number, -limit), pc.less(number, limit))
     known = pc.if_else(near, number, pa.scalar(None, pa.int64()))
     return known.cast(pa.timestamp(unit)).cast(pa.timestamp("us"), safe=False).cast(pa.timestamp("us", zone))
+
+
+def _times_of_day(column: pa.Array) -> pa.Array:
+    unit, bits = column.type.unit, pa.int32() if pa.types.is_time32(column.type) else pa.int64()
+    number = column.cast(bits)
+    known = pc.and_(pc.greater_equal(number, 0), pc.less(number, 86_400 * UNITS[unit]))
+    return pc.if_else(known, number, pa.scalar(None, bits)).cast(column.type).cast(pa.time64("us"), safe=False)

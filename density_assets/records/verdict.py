@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from density_assets.records.understood import Understood
-from density_assets.records.usable import SETTINGS, USABLE, mostly_unusable
+from density_assets.records.usable import LEFT_OUT, SETTINGS, USABLE, mostly_unusable
 from density_assets.settings import CitySettings
 
 FEW_USABLE = 0.9  # of the records: below it somebody should know why
@@ -69,10 +69,11 @@ def findings_of_week(week: WeekOfRecords) -> list[Finding]:
     """What speaks against the records of a week."""
     if unusable := mostly_unusable(week.records):
         return [Finding(Verdict.NOT_READY, unusable)]
-    total, usable = week.records.total(), week.records[USABLE]
+    asked = Counter({why: n for why, n in week.records.items() if why != LEFT_OUT})
+    total, usable = asked.total(), asked[USABLE]
     found = []
     if usable < FEW_USABLE * total:
-        reason, count = _main_reason(week.records)
+        reason, count = _main_reason(asked)
         found.append(f"{total - usable:,} of {total:,} records cannot be used, {count:,} of them because of "
                      f"{reason!r}: look at {SETTINGS.get(reason, 'the files')}")  # fmt: skip
     if week.far:
@@ -101,7 +102,7 @@ def findings_of_geography(antennas: int, outside: int, warnings: Sequence[str]) 
     if outside > antennas:
         found.append(
             f"{outside:,} antennas of the list lie outside the city and {antennas:,} in it: records at the former "
-            "count as 'unknown tower'; look at city.tower_crs, or take the cells of the whole region"
+            "count as 'tower outside the city'; look at city.tower_crs, or take the cells of the whole region"
         )
     return [Finding(Verdict.LOOK, text) for text in (*found, *warnings)]
 

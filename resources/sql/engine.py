@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import polars as pl
 import pyarrow as pa
 
-from density_assets.calendar import HOURS, WeekClock
+from density_assets.calendar import HOURS, WeekClock, zone_of_records
 from density_assets.records.found_files import RecordFile
 from density_assets.records.usable import mostly_unusable
 from density_assets.settings import CitySettings
@@ -58,9 +58,21 @@ def unusable_warning(counts: Mapping[str, int], store: Store, week: date) -> str
     return f"visits: {warning}. See {store.confidential}/about/visits/{week}.json" if warning else ""
 
 
-def clock_parameters(clock: WeekClock) -> dict[str, Any]:
-    """What `events.sql` asks for: when the week begins, and what to add to UTC before and after clocks change in it."""
-    return {"monday": clock.monday, "change": clock.change, "before": clock.before, "after": clock.after}
+def clock_parameters(clock: WeekClock, city: CitySettings) -> dict[str, Any]:
+    """What `events.sql` asks for: when the week begins, and what to add to UTC before and after clocks change in it.
+
+    The same of the clocks that times without a zone were read off is `written_`.
+    """
+    change, before, after = zone_of_records(clock, city.visit_zone)
+    return {
+        "monday": clock.monday,
+        "change": clock.change,
+        "before": clock.before,
+        "after": clock.after,
+        "written_change": change,
+        "written_before": before,
+        "written_after": after,
+    }
 
 
 def used(query: Model, parameters: dict[str, Any]) -> dict[str, Any]:

@@ -118,13 +118,12 @@ def events(
 
     rejected: counts what of the files is not even an event, by reason, while the events are read.
     """
-    columns = {"user": city.visit_user, "time": city.visit_time, "tower": city.visit_tower}
     connection.execute("set TimeZone = 'UTC'")
-    records = open_records(connection, list(files), rejected, **columns) if files else no_records(connection)
+    records = open_records(connection, list(files), rejected, city) if files else no_records(connection)
     records.create_view("records")
     connection.register("antennas", antennas.to_arrow())
     connection.execute(IN_DUCKDB)
-    return connection.sql(model("events").sql, params=clock_parameters(clock))
+    return connection.sql(model("events").sql, params=clock_parameters(clock, city))
 
 
 def _stage(found: duckdb.DuckDBPyRelation, staged: list[Path], rows_at_once: int, rejected: Counter[str]) -> int:

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 SEVERAL_LOOKS = ("truncated_visits",)  # models that group a user's rows more than once: they travel once for all looks
-COLUMNS = ("city.visit_user", "city.visit_time", "city.visit_tower")  # settings that name columns of records
 
 
 class SparkEngine:
@@ -43,12 +42,11 @@ class SparkEngine:
     ) -> dict[str, int]:
         """Store the visits of a week of real records; returns how many records were rejected, by reason."""
         with self._session("visits", report) as session:
-            wanted = {key: getattr(city, key.removeprefix("city.")) for key in COLUMNS}
-            records = open_records(session, [str(file) for file in files], wanted) if files else no_records(session)
+            records = open_records(session, [str(file) for file in files], city) if files else no_records(session)
             records.createOrReplaceTempView("records")
             _offer(session, "antennas", self._store.read_public("antennas").to_arrow())
             session.sql(IN_SPARK)
-            events = session.sql(spark_sql(model("events")), clock_parameters(clock))
+            events = session.sql(spark_sql(model("events")), clock_parameters(clock, city))
             events.createOrReplaceTempView("events")
             self._store_rows(session, "visits", clock.week, session.sql(spark_sql(model("visits"))))
             reasons = {reason or USABLE: number for reason, number in events.groupBy("rejection").count().collect()}

@@ -15,9 +15,12 @@ import pyarrow.parquet as pq
 
 from density_assets.damage import ARROW_DAMAGE
 from density_assets.errors import BadInput
+from density_assets.records.event_files import BLANKS, named_columns, not_comparable
 from density_assets.records.found_files import store_of
+from density_assets.records.times import SECONDS
 from density_assets.records.values import FARTHEST, MOST, UNITS
 from density_assets.setting_types import is_url
+from density_assets.settings import CitySettings
 from density_assets.sql_names import backquoted
 
 if TYPE_CHECKING:
@@ -36,39 +39,52 @@ class Column:
     kind: pa.DataType
 
 
-Columns = tuple[Column, Column, Column]
+Columns = tuple[Column, ...]
 
 
-def open_records(session: "SparkSession", files: Sequence[str], wanted: Mapping[str, str]) -> "DataFrame":
-    """Records with columns record_user (integer or text), moment, wall_clock and record_tower (text).
-
-    wanted: names of the columns of user, time and tower, by what settings call them.
-    """
+def open_records(session: "SparkSession", files: Sequence[str], city: CitySettings) -> "DataFrame":
+    """Records with columns record_user (integer or text), moment, wall_clock, record_tower (text) and wanted."""
+    for setting in ("visit_date", "visit_time_format"):
+        if getattr(city, setting) is not None:
+            raise BadInput(
+                f"on Spark times must be timestamps or seconds since 1970, city.{setting} is for text: convert it, or "
+                "use DuckDB"
+            )
     by_columns: dict[Columns, list[str]] = {}
     for file in files:
-        by_columns.setdefault(_columns(file, wanted), []).append(file)
-    textual = not all(pa.types.is_integer(user.kind) and not pa.types.is_uint64(user.kind) for user, _, _ in by_columns)
-    parts = [_records(session, same, columns, textual=textual) for columns, same in by_columns.items()]
+        by_columns.setdefault(_columns(file, named_columns(city)), []).append(file)
+    users = [_of(columns, city.visit_user).kind for columns in by_columns]
+    textual = not all(pa.types.is_integer(kind) and not pa.types.is_uint64(kind) for kind in users)
+    parts = [_records(session, same, columns, city, textual=textual) for columns, same in by_columns.items()]
     return reduce(lambda one, other: one.union(other), parts)
+
+
+def _of(columns: Columns, name: str) -> Column:
+    return next(column for column in columns if column.name == name)
 
 
 def no_records(session: "SparkSession") -> "DataFrame":
     """The records of an empty week."""
     return session.sql(
-        f"select '' as record_user, {NOTHING} as moment, {NOTHING} as wall_clock, '' as record_tower where false"
+        f"select '' as record_user, {NOTHING} as moment, {NOTHING} as wall_clock, '' as record_tower, true as wanted "
+        "where false"
     )
 
 
-def _records(session: "SparkSession", files: list[str], columns: Columns, *, textual: bool) -> "DataFrame":
-    user, time, tower = columns
+def _records(
+    session: "SparkSession", files: list[str], columns: Columns, city: CitySettings, *, textual: bool
+) -> "DataFrame":
+    user, time, tower = (_of(columns, name) for name in (city.visit_user, city.visit_time, city.visit_tower))
+    wanted = " and ".join(_is(_of(columns, column), value) for column, value in city.visit_where.items()) or "true"
     distinct = {column.name: f"{backquoted(column.name)} {column.stored}" for column in columns}
     raw = session.read.schema(", ".join(distinct.values())).parquet(*map(hadoop_path, files))
     moment, wall_clock = _time(time)
     return raw.selectExpr(
-        f"{_user(user, textual=textual)} as record_user",
+        f"{_user(user, city.user_form, textual=textual)} as record_user",
         f"{moment} as moment",
         f"{wall_clock} as wall_clock",
         f"{_tower(tower)} as record_tower",
+        f"coalesce({wanted}, false) as wanted",
     )
 
 
@@ -99,8 +115,8 @@ def _columns(file: str, wanted: Mapping[str, str]) -> Columns:
             # Its columns are not named: of a table that was made without a header they are somebody's record.
             found = "none" if name not in arrow.names else "several"
             raise BadInput(f"{shown}: {setting} must name one column of the file, {found} of its columns is {name!r}")
-    user, time, tower = (_column(name, arrow.field(name).type, physical.get(name, "")) for name in wanted.values())
-    return user, time, tower
+    names = dict.fromkeys(wanted.values())
+    return tuple(_column(name, arrow.field(name).type, physical.get(name, "")) for name in names)
 
 
 def _column(name: str, kind: pa.DataType, physical: str) -> Column:
@@ -119,7 +135,9 @@ def _column(name: str, kind: pa.DataType, physical: str) -> Column:
         (pa.types.is_float32, "float"),
         (pa.types.is_float64, "double"),
         (pa.types.is_decimal, f"decimal({getattr(kind, 'precision', 1)}, {getattr(kind, 'scale', 0)})"),
+        (pa.types.is_boolean, "boolean"),
         (_is_text, "string"),
+        (_is_bytes, "binary"),
     ):
         if known(kind):
             return Column(name, stored, kind)
@@ -130,16 +148,50 @@ def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
+def _is_bytes(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind))
+
+
+def _is(column: Column, value: str | float | bool) -> str:
+    """SQL for whether a column holds a value, as `event_files` has it."""
+    if (
+        _is_bytes(column.kind)
+        or pa.types.is_temporal(column.kind)
+        or (isinstance(value, str) and not _is_text(column.kind))
+    ):
+        raise not_comparable(column.name, str(column.kind), value)
+    if isinstance(value, str):
+        return f"{_text(column)} = {_literal(value)}"
+    kind = "boolean" if isinstance(value, bool) else "double"
+    return f"try_cast({_text(column)} as {kind}) = cast('{value}' as {kind})"
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
 def _text(column: Column) -> str:
     """Text, null where it is no UTF-8."""
     name = backquoted(column.name)
     return f"case when is_valid_utf8({name}) then {name} end" if _is_text(column.kind) else f"cast({name} as string)"
 
 
-def _user(column: Column, *, textual: bool) -> str:
+def _user(column: Column, form: str, *, textual: bool) -> str:
+    if _is_bytes(column.kind) and form != "digits only":
+        return f"hex({backquoted(column.name)})"
     if not (_is_text(column.kind) or pa.types.is_integer(column.kind)):
-        raise BadInput(f"user identifiers must be integers or text, column {column.name!r} is {column.kind}")
-    return _text(column) if textual else f"cast({backquoted(column.name)} as bigint)"
+        raise BadInput(
+            f"user identifiers must be integers or text{', or bytes as they are' if _is_bytes(column.kind) else ''}, "
+            f"column {column.name!r} is {column.kind}"
+        )
+    if not _is_text(column.kind):
+        return _text(column) if textual else f"cast({backquoted(column.name)} as bigint)"
+    text = _text(column)
+    return {
+        "as is": text,
+        "trimmed": f"trim(both '{BLANKS}' from {text})",
+        "digits only": f"regexp_replace({text}, '[^0-9]', '')",
+    }[form]
 
 
 def _tower(column: Column) -> str:
@@ -160,12 +212,21 @@ def _time(column: Column) -> tuple[str, str]:
         seconds = f"({_microseconds(name, column)}) / 1000000"
         return (seconds, NOTHING) if kind.tz else (NOTHING, seconds)
     if pa.types.is_integer(kind) or pa.types.is_float64(kind):
-        number = f"cast({name} as double)"
-        return f"case when {number} >= 100000000000 then {number} / 1000 else {number} end", NOTHING
+        return SECONDS.format(number=f"cast({name} as double)"), _fourteen_digits(f"cast({name} as double)")
     raise BadInput(
         f"on Spark times must be timestamps or seconds since 1970, column {column.name!r} is {kind}: convert it, or "
         "use DuckDB, which reads text as well"
     )
+
+
+def _fourteen_digits(number: str) -> str:
+    """Seconds on the wall clock of a number such as 20070910081500."""
+    digits = f"cast(try_cast(floor({number}) as bigint) as string)"
+    day = f"concat_ws('-', substr({digits}, 1, 4), substr({digits}, 5, 2), substr({digits}, 7, 2))"
+    hour, minute, second = (f"cast(substr({digits}, {at}, 2) as int)" for at in (9, 11, 13))
+    known = f"{hour} < 24 and {minute} < 60 and {second} < 60"
+    seconds = f"unix_date(try_cast({day} as date)) * 86400.0D + {hour} * 3600 + {minute} * 60 + {second}"
+    return f"case when {number} >= 1e13 and {number} < 1e14 then case when {known} then {seconds} end end"
 
 
 def _microseconds(name: str, column: Column) -> str:

@@ -13,9 +13,9 @@ from typing import Any
 import polars as pl
 
 from density_assets.geography.cells_and_towers import geography_hash
-from density_assets.geography.tables import cells_from, towers_from, towers_table
+from density_assets.geography.tables import antennas_inside, cells_from, footprints_from, towers_from, towers_table
 from density_assets.privacy.charges import population_name
-from density_assets.settings import Settings
+from density_assets.settings import CitySettings, Settings
 
 SOURCE = ("population", "timezone", "users", "seed", "antennas")  # whose records, on which clocks, at which sites
 MAPPED = (*SOURCE, "visits_per_user", "geography")
@@ -46,20 +46,38 @@ def stamp_values(settings: Settings) -> Stamp:
         "visits_clamp": settings.privacy.visits_clamp,
         "weight_l": settings.scheme.weight_l,
         "tower_l": settings.scheme.tower_l,
+        **_reading(settings.city),
     }
 
 
-def geography_stamp(antennas: pl.DataFrame, cells: pl.DataFrame) -> Stamp:
-    """The public lists that say where a record is counted: the antennas alone, and with the cells."""
-    sites = antennas.select("antenna_id", "tower_id", (pl.col("x", "y") * 100).round().cast(pl.Int64))  # centimetres
-    geography = geography_hash(cells_from(cells), towers_from(towers_table(antennas)))
+def _reading(city: CitySettings) -> Stamp:
+    """How records are read, as far as it is not the default: tables made before there was a choice stay valid."""
+    how = {
+        "user_form": city.user_form if city.user_form != "as is" else None,
+        "visit_date": city.visit_date,
+        "visit_time_format": city.visit_time_format,
+        "visit_timezone": city.visit_zone and city.visit_timezone,
+        "visit_where": sorted([column, value] for column, value in city.visit_where.items()) or None,
+    }
+    changed = {name: value for name, value in how.items() if value is not None}
+    return {"reading": changed} if changed and not city.synthetic else {}
+
+
+def geography_stamp(antennas: pl.DataFrame, cells: pl.DataFrame, overlaps: pl.DataFrame | None = None) -> Stamp:
+    """The public lists that say where a record is counted: the antennas alone, and with the cells and footprints."""
+    sites = antennas_inside(antennas).select(
+        "antenna_id", "tower_id", (pl.col("x", "y") * 100).round().cast(pl.Int64)
+    )  # centimetres
+    shares = [] if overlaps is None else footprints_from(overlaps)
+    geography = geography_hash(cells_from(cells), towers_from(towers_table(antennas)), shares)
     listed = hashlib.sha256(json.dumps(sites.rows()).encode()).hexdigest()
     return {"antennas": listed[:16], "geography": geography[:16]}
 
 
 def stamp_of(table: str, values: Stamp) -> Stamp:
     """The settings that matter for one table; all of them for a table not listed."""
-    return {name: values[name] for name in RELEVANT.get(table, tuple(values))} if values else {}
+    names = [*RELEVANT.get(table, tuple(values)), *(["reading"] if "reading" in values else [])]
+    return {name: values[name] for name in names} if values else {}
 
 
 def difference(made: Stamp, now: Stamp) -> str:

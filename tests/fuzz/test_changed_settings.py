@@ -92,7 +92,7 @@ def files_are_looked_for(settings: Settings) -> None:
     pattern = settings.city.visits
     if pattern is not None and not pattern.startswith("/"):
         with pytest.raises(BadInput):
-            record_files(pattern, date(2007, 9, 10), settings.folder / "none")
+            record_files(settings.model_copy(update={"folder": settings.folder / "none"}), date(2007, 9, 10))
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,8 @@ def checked(city: City, week: str, scores: list[float]) -> dg.AssetCheckEvaluati
         others = {"configured": [False] * 2, "auc": [1.0] * 2, "matched": [1.0] * 2}  # raw counts, another scheme
         pl.concat([pl.DataFrame(others), pl.DataFrame(released)]).write_parquet(folder / "results.parquet")
 
-    check = membership_within_promise.build(definitions.catalogue(city))
-    result = dg.materialize([audit, check], partition_key=week, resources={"city": city})
+    check = membership_within_promise.build(city, definitions.catalogue(city))
+    result = dg.materialize([audit, check], partition_key=week)
     (evaluation,) = result.get_asset_check_evaluations()
     return evaluation
 

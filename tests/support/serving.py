@@ -50,7 +50,7 @@ def serving(
 
 def token(url: str) -> str:
     """What the server at an address asks for, as whoever started it finds it; nothing if there is none."""
-    return "".join(file.read_text() for file in HOMES[url].glob("*/dagster/ui_token"))
+    return "".join(file.read_text() for file in HOMES[url].glob("**/ui_token"))
 
 
 def asked(url: str, query: str, headers: dict[str, str] | None = None, **variables: object) -> dict:

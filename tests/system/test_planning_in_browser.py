@@ -9,10 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from planned_weeks import CLOCKS_CHANGE, EARLIER, EVENT, IDS, LATER, MIDDLES, SKIPPED, weeks, written
+from planned_weeks import CLOCKS_CHANGE, EARLIER, EVENT, IDS, LATER, MIDDLES, SKIPPED, periods, weeks, written
 
 from density_assets.publication.pages.areas import compass
-from density_assets.publication.pages.packed_sums import periods
 from density_assets.publication.pages.words import words
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
@@ -67,7 +66,7 @@ def number(text: str) -> int:
 def test_a_district_has_its_sum_and_the_error_of_sums_in_every_hour_day_and_week(reader):
     reader.runs("void chooseArea('north-west')")
     part = compass(MIDDLES)["north-west"].astype(float)[None]
-    week, along = WEEKS[LATER], periods(np.ones(168, bool))
+    week, along = WEEKS[LATER], periods()
     visits, margins = (reader.runs(f"state.sum.{name}") for name in ("visits", "margins"))
     assert visits == (part @ week.counts @ along)[0].tolist()
     assert np.allclose(margins, week.margins(part, along)[0], rtol=1e-4)
@@ -124,7 +123,7 @@ def test_a_district_is_compared_with_errors_of_sums_of_both_pages_but_not_of_cou
     compare(reader, files[EARLIER])
     reader.runs("void chooseArea('north-west')")
     part = compass(MIDDLES)["north-west"]
-    both = [WEEKS[week].margins(part.astype(float)[None], periods(np.ones(168, bool)))[0] for week in (LATER, EARLIER)]
+    both = [WEEKS[week].margins(part.astype(float)[None], periods())[0] for week in (LATER, EARLIER)]
     assert np.allclose(reader.runs("state.differenceSum.margins"), np.hypot(*both), rtol=1e-4)
     assert reader.runs("state.differenceSum.visits")[HOUR] == difference(np.flatnonzero(part).tolist())[HOUR]
     assert "Noise may explain it" in reader.text("change-value")
@@ -209,6 +208,15 @@ def test_an_hour_that_does_not_happen_is_neither_drawn_nor_reached(reader, files
     assert reader.table("days")[6][1].startswith(f"{sunday:,} ±")
 
 
+def test_a_shorter_week_is_compared_over_the_hours_of_both(reader, files):
+    compare(reader, files[CLOCKS_CHANGE])
+    sunday = difference([CELL]).reshape(7, 24)[6].sum() - difference([CELL])[SKIPPED]
+    changes, margins = (reader.runs(f"state.differenceSum.{name}") for name in ("visits", "margins"))
+    assert changes[168 + 6] == sunday
+    assert [margin is None for margin in margins[168:]] == [False] * 6 + [True, True]
+    assert reader.line("series").count("M") == 2
+
+
 # --- keys, words, sizes -----------------------------------------------------------------------------------------------
 
 
@@ -266,6 +274,13 @@ def test_the_language_is_the_browsers(reader, files):
     reader.driver.execute_cdp_cmd("Emulation.setUserAgentOverride", {**agent, "acceptLanguage": "de,en"})
     reader.open(files[LATER].as_uri())
     assert reader.runs("document.documentElement.lang") == "en"
+
+
+def test_who_prefers_less_motion_gets_slower_pictures(reader, files):
+    usual = reader.runs("STEP_MS")
+    reader.prefers(prefers_reduced_motion="reduce")
+    reader.open(files[LATER].as_uri())
+    assert reader.runs("STEP_MS") > 2 * usual
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (360, "dark")])

@@ -29,12 +29,10 @@ OURS = {
     },
     "resources/tables/release_database.py": {},  # quoted names only
     "density_assets/records/event_files.py": {
-        "len(columns)": "a number",
-        "moment": "made of a quoted name",
-        "wall_clock": "made of a quoted name",
-        "_unquoted(columns.index(name))": "made of a number",
-        "_user_expression(user, types[user], file)": "made of a quoted name",
-        "_tower_expression(tower, types[tower], file)": "made of a quoted name",
+        **dict.fromkeys(("how.fields", "how.field(name)", "len(how.columns)"), "made of numbers and one of four marks"),
+        **dict.fromkeys(("user", "tower", "_time(types, file, city)"), "made of quoted names"),
+        **dict.fromkeys(("moment", "wall_clock"), "made of a constant name and a literal"),
+        "wanted": "made of quoted names and literals",
     },
     "density_assets/research/traces/placed_records.py": {
         **dict.fromkeys(("recipe.rows", "recipe.columns"), "a number, validated"),

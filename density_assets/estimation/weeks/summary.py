@@ -71,6 +71,12 @@ class Summary:
         of_city = [(((areas @ visits * period) @ self.city) ** 2).sum(axis=1) for period in hours.T]
         return np.asarray(shared + np.stack(of_city, axis=1) + areas**2 @ self.own(visits, error) @ hours**2)
 
+    def of_each_cell(self, visits: Floats, error: Floats, hours: Floats) -> Floats:
+        """The same of every cell by itself, over the hours that 168 weights give."""
+        shared = sum((kind.cells**2).sum(axis=1) * ((kind.hours.T @ hours) ** 2).sum() for kind in self.kinds)
+        of_city = ((visits * hours) @ self.city) ** 2
+        return np.asarray(shared + of_city.sum(axis=1) + self.own(visits, error) @ hours**2)
+
     @property
     def finite(self) -> bool:
         """Whether all of it is numbers."""

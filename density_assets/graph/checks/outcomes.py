@@ -17,6 +17,7 @@ import dagster as dg
 from density_assets.city import City
 from density_assets.graph.catalogue import Catalogue, KnownCheck
 from density_assets.graph.given import Asked, gather
+from density_assets.graph.naming import key
 from density_assets.graph.step import RecordStep, Shelf, Step, step_for
 from density_assets.graph.withheld import unquoted_errors
 from density_assets.privacy.zones import Zone
@@ -58,20 +59,20 @@ class Check:
         free = self.asset in invented or (self.asset in shelves and all(zone.free for zone in zones))
         return KnownCheck(self.asset, self.name, self.about, free)
 
-    def build(self, catalogue: Catalogue) -> dg.AssetChecksDefinition:
+    def build(self, city: City, catalogue: Catalogue) -> dg.AssetChecksDefinition:
         """The check as Dagster runs it: without an answer it counts as skipped, neither passed nor failed."""
 
-        def run(context: Context, city: dg.ResourceParam[City]) -> Iterator[dg.AssetCheckResult]:
+        def run(context: Context) -> Iterator[dg.AssetCheckResult]:
             week = date.fromisoformat(context.partition_key) if context.has_partition_key else None
-            city = city.as_drawn(week) if week else city
-            given = gather(self.given, Asked(city, week, context.instance, catalogue))
-            step = self._step(context, city, week, catalogue.shelves)
+            drawn = city.as_drawn(week) if week else city
+            given = gather(self.given, Asked(drawn, week, context.instance, catalogue))
+            step = self._step(context, drawn, week, catalogue.shelves)
             with unquoted_errors(when=not (step.read.zone.free or city.synthetic)), in_clear_words(city.store.folder):
                 answer = self.function(step, **given)
             if answer:
                 yield answer
 
-        spec = dg.AssetCheckSpec(self.name, asset=self.asset, description=self.about, blocking=self.blocking)
+        spec = dg.AssetCheckSpec(self.name, asset=key(city, self.asset), description=self.about, blocking=self.blocking)
         # Only Dagster's check of several things may leave some of them unanswered; ours has one.
         of_one = dg.multi_asset_check(name=spec.get_python_identifier(), specs=[spec], can_subset=not self.blocking)
         return of_one(run)

@@ -6,7 +6,7 @@ const RAMP = ['#eff7e3', '#d0eac8', '#aaddb7', '#88ccb0', '#64bbac', '#40aaa9', 
 // From more in the other week to more in this one, in colours that colour-blind readers tell apart.
 const DIVERGING = {
   light: ['#7f3b08', '#b35806', '#e08214', '#fdb863', '#f7f7f7', '#92c5de', '#4393c3', '#2166ac', '#053061'],
-  dark: ['#ffd9a8', '#fdb863', '#e08214', '#8a4a0c', '#20282d', '#1d4f7d', '#4393c3', '#92c5de', '#d6ebf7'],
+  dark: ['#ffc27a', '#fdae61', '#e08214', '#8a4a0c', '#20282d', '#1d4f7d', '#4393c3', '#74b9e8', '#a8d8f8'],
 };
 const SVG = byId('map').namespaceURI;
 const dark = matchMedia('screen and (prefers-color-scheme: dark)');

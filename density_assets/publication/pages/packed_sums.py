@@ -26,21 +26,14 @@ def packed_sums(summary: Summary, happens: NDArray[np.bool_]) -> dict[str, Any] 
     """
     if any(kind.cells.shape[0] > MOST_CELLS for kind in summary.kinds):
         return None
-    along = periods(happens)
     return {
-        "kinds": [_packed(kind, along) for kind in summary.kinds],
+        "kinds": [_packed(kind, happens) for kind in summary.kinds],
         "width": summary.city.shape[1],
         "city": _text(summary.city.astype("<f4")),
     }
 
 
-def periods(happens: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Which hours (168) are in which period: 168 hours, then seven days, then the week."""
-    days = np.repeat(np.eye(7), HOURS // 7, axis=0)
-    return np.hstack([np.eye(HOURS), np.hstack([days, np.ones((HOURS, 1))]) * happens[:, None]])
-
-
-def _packed(kind: Kind, along: NDArray[np.float64]) -> dict[str, Any]:
+def _packed(kind: Kind, happens: NDArray[np.bool_]) -> dict[str, Any]:
     """hours: the square of the patterns of hours in each period. cells, values: entry by entry, pattern after pattern.
 
     counts: entries of each pattern. scales: what a pattern's whole numbers are to be multiplied by.
@@ -51,12 +44,24 @@ def _packed(kind: Kind, along: NDArray[np.float64]) -> dict[str, Any]:
     counts = np.diff(patterns.indptr)
     values = np.rint(patterns.data / np.repeat(np.where(scales > 0, scales, 1), counts))
     return {
-        "hours": [_short(square) for square in ((kind.hours.T @ along) ** 2).sum(axis=0)],
+        "hours": [_short(square) for square in _squares(kind.hours, happens)],
         "counts": counts.tolist(),
         "scales": [_short(scale) for scale in scales],
         "cells": _text(patterns.indices.astype("<u2")),
         "values": _text(values.astype("<i2")),
     }
+
+
+def _squares(hours: NDArray[np.float64], happens: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Of patterns of hours in 168 hours, seven days and the week."""
+    each = hours * happens[:, None]
+    days = _added(each.reshape(7, HOURS // 7, -1), axis=1)
+    return _added(np.concatenate([hours, days, _added(each, axis=0)[None]]) ** 2, axis=1)
+
+
+def _added(values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
+    """A sum taken one number after another, which has the same last digit on every machine: pages are signed."""
+    return np.asarray(np.cumsum(values, axis=axis).take(-1, axis=axis))
 
 
 def _short(value: float) -> float:

@@ -83,11 +83,15 @@ function summed(some, cells) {
   return {visits, margins};
 }
 
+/** Over the hours that happen in both weeks; a day that is shorter in one of them has no margin. */
 function subtracted(one, other) {
+  const both = {missing: [...skipped]};
+  const alike = (period) => week.missing.join() === state.other.missing.join() || hoursOf(both, period).length === 24;
   return {
-    visits: one.visits.map((value, period) => value - other.visits[period]),
-    margins: one.margins.map((size, period) => (
-      size === null || other.margins[period] === null ? null : Math.hypot(size, other.margins[period])
-    )),
+    visits: one.visits.map((_, period) => sumOf(hoursOf(both, period).map((hour) => one.visits[hour] - other.visits[hour]))),
+    margins: one.margins.map((size, period) => {
+      const known = size !== null && other.margins[period] !== null && (period < DAYS_FROM || alike(period));
+      return known ? Math.hypot(size, other.margins[period]) : null;
+    }),
   };
 }

@@ -20,9 +20,9 @@ import duckdb
 import pyarrow as pa
 
 from density_assets.errors import BadInput, missing_column
-from density_assets.records.event_files import time_expressions
 from density_assets.records.parquet_files import column_names, open_columns
 from density_assets.records.text_files import lines, opened
+from density_assets.records.times import time_expressions
 from density_assets.research.traces.recipe import FILE, Recipe
 from density_assets.sql_names import literal, quoted
 

@@ -45,7 +45,7 @@ def test_timestamps_of_weeks_in_which_clocks_change():
 
 
 def test_geojson_has_a_feature_per_cell_in_degrees():
-    features = json.loads(geojson(CELLS, COUNTS))["features"]
+    features = json.loads(geojson(CELLS, counts=COUNTS))["features"]
     assert [feature["properties"]["cell_id"] for feature in features] == ["a", "b"]
     assert features[1]["properties"]["counts"] == COUNTS[1].tolist()
     assert features[0]["properties"]["area_km2"] == 1.0

@@ -3,10 +3,11 @@
 import base64
 
 import numpy as np
+from planned_weeks import periods
 from scipy.sparse import csr_array
 
 from density_assets.estimation.weeks.summary import Kind, Summary
-from density_assets.publication.pages.packed_sums import MOST_CELLS, packed_sums, periods
+from density_assets.publication.pages.packed_sums import MOST_CELLS, packed_sums
 
 HOURS = 168
 EVERY = np.ones(HOURS, bool)
@@ -36,15 +37,15 @@ def test_patterns_come_back_as_they_were():
     for kind, of_page in zip(kinds, packed["kinds"], strict=True):
         chosen = [1, 2, 7]
         areas = np.isin(np.arange(9), chosen).astype(float)[None]
-        expected = kind.variance(areas, periods(EVERY))[0]
+        expected = kind.variance(areas, periods())[0]
         assert np.allclose(along_cells(of_page, chosen) * np.array(of_page["hours"]), expected, rtol=1e-3)
 
 
 def test_days_and_the_week_leave_out_what_does_not_happen():
-    happens = np.arange(HOURS) != 146
-    along = periods(happens)
-    assert along[:, :HOURS].tolist() == np.eye(HOURS).tolist()
-    assert along[:, HOURS:].sum(axis=0).tolist() == [24] * 6 + [23, 167]
+    """With a pattern that is one everywhere the squares are those of numbers of hours."""
+    kind = Kind("places", csr_array(np.ones((2, 1))), np.ones((HOURS, 1)))
+    packed = packed_sums(Summary((kind,), np.zeros((HOURS, 1))), np.arange(HOURS) != 146)
+    assert packed["kinds"][0]["hours"] == [1] * HOURS + [24**2] * 6 + [23**2, 167**2]
 
 
 def test_more_cells_than_can_be_numbered_are_not_packed():

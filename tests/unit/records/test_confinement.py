@@ -73,8 +73,9 @@ def test_only_the_pattern_has_wildcards_not_the_folder_it_starts_at(town, tmp_pa
     odd = tmp_path / "data [2007]"
     town.folder.rename(odd)
     week = date(2007, 9, 10)
-    assert [file.name for file in record_files("visits/{week}/*.csv", week, odd)] == ["part-0.csv"]
-    assert is_complete("visits/{week}/*.csv", week, odd)
+    settings = load_settings(odd / "town.toml").model_copy(update={"folder": odd})
+    assert [file.name for file in record_files(settings, week)] == ["part-0.csv"]
+    assert is_complete(settings, week)
 
 
 @pytest.mark.parametrize(

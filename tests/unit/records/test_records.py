@@ -11,13 +11,19 @@ import pytest
 from density_assets.errors import BadInput
 from density_assets.records.event_files import open_records
 from density_assets.records.found_files import is_complete, record_files
+from density_assets.settings import CitySettings, Settings
 
 WEEK = date(2007, 9, 10)
-COLUMNS = {"user": "user_id", "time": "time", "tower": "tower_id"}
+COLUMNS = {"visit_user": "user_id", "visit_time": "time", "visit_tower": "tower_id"}
 
 
-def read(*files: Path, **columns: str) -> duckdb.DuckDBPyRelation:
-    return open_records(duckdb.connect(), list(files), Counter(), **{**COLUMNS, **columns})
+def read(*files: Path, **settings: object) -> duckdb.DuckDBPyRelation:
+    city = CitySettings.model_construct(**{**COLUMNS, **settings})
+    return open_records(duckdb.connect(), list(files), Counter(), city)
+
+
+def of(pattern: str, folder: Path, **city: str) -> Settings:
+    return Settings.model_construct(city=CitySettings.model_construct(visits=pattern, **city), folder=folder)
 
 
 def touch(folder: Path, *names: str) -> None:
@@ -28,17 +34,17 @@ def touch(folder: Path, *names: str) -> None:
 
 def test_a_pattern_names_the_files_of_its_week_only(tmp_path):
     touch(tmp_path, "v/2007-09-10/b.csv", "v/2007-09-10/a.csv", "v/2007-09-10/_SUCCESS", "v/2007-09-17/a.csv")
-    found = record_files("v/{week}/*", WEEK, tmp_path)
+    found = record_files(of("v/{week}/*", tmp_path), WEEK)
     assert [file.name for file in found] == ["a.csv", "b.csv"]
-    assert is_complete("v/{week}/*", WEEK, tmp_path)
-    assert not is_complete("v/{week}/*", date(2007, 9, 17), tmp_path)
+    assert is_complete(of("v/{week}/*", tmp_path), WEEK)
+    assert not is_complete(of("v/{week}/*", tmp_path), date(2007, 9, 17))
 
 
 def test_no_files_is_an_error_unless_the_empty_week_is_complete(tmp_path):
     with pytest.raises(BadInput, match=r"the week of 2007-09-10 must have visit files .* found none at .*v/2007-09-10"):
-        record_files("v/{week}/*.csv", WEEK, tmp_path)
+        record_files(of("v/{week}/*.csv", tmp_path), WEEK)
     touch(tmp_path, "v/2007-09-10/_SUCCESS")
-    assert record_files("v/{week}/*.csv", WEEK, tmp_path) == []
+    assert record_files(of("v/{week}/*.csv", tmp_path), WEEK) == []
 
 
 def written(tmp_path: Path, **columns: list) -> Path:
@@ -69,7 +75,9 @@ def test_columns_of_a_type_that_cannot_be_read(tmp_path, columns, words):
 
 def test_files_of_two_kinds_are_refused(tmp_path):
     touch(tmp_path, "a.csv", "b.parquet", "c.xlsx")
-    with pytest.raises(BadInput, match=r"all be .parquet or all .csv, got .csv, .parquet"):
+    with pytest.raises(
+        BadInput, match=r"all be .parquet or all .csv, .txt or .tsv \(also .gz and .zst\), got .csv, .parquet"
+    ):
         read(tmp_path / "a.csv", tmp_path / "b.parquet")
     with pytest.raises(BadInput, match=r"got .xlsx"):
         read(tmp_path / "c.xlsx")
@@ -90,10 +98,17 @@ def test_csv_without_the_column_quotes_nothing_of_the_file(tmp_path):
     assert "secretuser" not in str(caught.value)
 
 
-def test_csv_files_of_a_week_share_their_first_line(tmp_path):
-    files = [csv(tmp_path, "a.csv", "user_id,time,tower_id\n"), csv(tmp_path, "b.csv", "time,user_id,tower_id\n")]
-    with pytest.raises(BadInput, match=r"share their first line, b\.csv and a\.csv differ"):
-        read(*files)
+def test_every_csv_file_has_its_own_columns_and_delimiter(tmp_path):
+    files = [
+        csv(tmp_path, "a.csv", "user_id,time,tower_id\nann,2007-09-10 08:00:00,A\n"),
+        csv(tmp_path, "b.csv", "more;tower_id;user_id;time\nx;B;bob;2007-09-10 08:00:00\n"),
+    ]
+    assert {(row[0], row[3]) for row in read(*files).fetchall()} == {("ann", "A"), ("bob", "B")}
+
+
+def test_a_first_line_that_cannot_name_the_columns_is_refused(tmp_path):
+    with pytest.raises(BadInput, match=r"d\.csv: city\.visit_user must .* 'user_id' is named more than once in line 1"):
+        read(csv(tmp_path, "d.csv", "user_id,time,tower_id,user_id\n"))
     with pytest.raises(BadInput, match=r"c\.csv is empty"):
         read(csv(tmp_path, "c.csv", ""))
 
@@ -135,5 +150,5 @@ def test_numbers_in_text_are_seconds_or_milliseconds_by_their_size(tmp_path, tex
 def test_a_column_name_is_a_name_and_never_sql(tmp_path):
     odd = 'x", 1 as "y'
     file = written(tmp_path, **{odd: ["ann"], "time": ["2007-09-10 08:00:00"], "tower_id": ["A"]})
-    records = read(file, user=odd)
+    records = read(file, visit_user=odd)
     assert [row[0] for row in records.fetchall()] == ["ann"]

@@ -18,7 +18,7 @@ from object_store import KEYS, s3_server
 from density_assets.calendar import week_clock
 from density_assets.errors import BadInput
 from density_assets.records.found_files import is_complete, record_files
-from density_assets.settings import CitySettings, EngineSettings
+from density_assets.settings import CitySettings, EngineSettings, Settings
 from resources.sql.duckdb_engine import DuckdbEngine
 from resources.tables import week_objects
 from resources.tables.retention import purge
@@ -205,7 +205,7 @@ def test_what_names_the_files_cannot_be_forged(store, root, tmp_path):
 
 def test_weeks_of_other_settings_are_refused(tmp_path, root):
     made = Store(tmp_path / "home", "town", STAMP, root)
-    made._geography = (made.written("antennas", "cells"), {})
+    made._geography = (made.written("antennas", "cells", "overlaps"), {})
     made.write_week("other_table", WEEK, FRAME)
     changed = Store(tmp_path / "home", "town", {**STAMP, "visits_per_user": 40}, root)
     changed._geography = made._geography
@@ -355,13 +355,14 @@ def test_records_elsewhere_are_found_and_left_to_spark(tmp_path, root):
     change(root, f"in/{WEEK}/1.parquet", b"")
     change(root, f"in/{WEEK}/_ignored", b"")
     pattern = f"{root}/town/in/{{week}}/*.parquet"
-    assert record_files(pattern, WEEK, tmp_path) == [f"{root}/town/in/{WEEK}/1.parquet"]
-    assert not is_complete(pattern, WEEK, tmp_path)
+    settings = Settings.model_construct(city=CitySettings.model_construct(visits=pattern), folder=tmp_path)
+    assert record_files(settings, WEEK) == [f"{root}/town/in/{WEEK}/1.parquet"]
+    assert not is_complete(settings, WEEK)
     change(root, f"in/{WEEK}/_SUCCESS", b"")
-    assert is_complete(pattern, WEEK, tmp_path)
+    assert is_complete(settings, WEEK)
     with pytest.raises(BadInput, match="the week of 2007-09-17 must have visit files"):
-        record_files(pattern, NEXT, tmp_path)
+        record_files(settings, NEXT)
     engine = DuckdbEngine(Store(tmp_path, "town"), EngineSettings())
     clock = week_clock(WEEK, ZoneInfo("Europe/Paris"))
     with pytest.raises(BadInput, match=r"DuckDB reads records of this machine, city.visits names 1 files elsewhere"):
-        engine.ingest(clock, record_files(pattern, WEEK, tmp_path), CitySettings(), lambda _: None)
+        engine.ingest(clock, record_files(settings, WEEK), CitySettings(), lambda _: None)

@@ -1,0 +1,119 @@
+"""The columns of every published table, described once: what they mean, in which unit, what offices call them.
+
+The data dictionary, the metadata of Parquet files, the schemas of the data package and the columns of SDMX all follow
+from here. A column that a release does not have is left out: `described` goes by the columns of the table itself, and
+refuses one that is not described. Whoever adds a column to a file adds a line here, and nothing else.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from density_assets.publication.sum_errors import MEANING
+
+Kind = Literal["string", "integer", "number", "boolean", "date", "datetime", "geometry"]
+VISITS = "visits"  # a device seen in a cell in an hour; not people
+WIDTH = "95 % interval"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a published table.
+
+    kind: as the data package calls types; a geometry is well-known binary in degrees.
+    meaning: `{timezone}` stands for that of the city.
+    unit: what its numbers count; nothing for what is not a quantity.
+    concept: its name in SDMX, where it is part of what offices load.
+    required: whether it is never empty.
+    """
+
+    name: str
+    kind: Kind
+    meaning: str
+    unit: str = ""
+    concept: str = ""
+    required: bool = True
+
+
+Columns = tuple[Column, ...]
+
+CELL_ID = Column("cell_id", "string", "identifier of the cell", concept="REF_AREA")
+WEEK = Column("week", "date", "Monday that the week is named after")
+
+DENSITY: Columns = (  # density_<week>: a row per cell and hour; CSV and Parquet in this order
+    CELL_ID,
+    Column(
+        "hour", "integer", "hour of the week on the city's clocks ({timezone}); 0 is Monday 00:00, 167 is Sunday 23:00"
+    ),
+    Column(
+        "timestamp",
+        "datetime",
+        "start of the hour with its offset from UTC; empty for an hour that does not happen",
+        concept="TIME_PERIOD",
+        required=False,
+    ),
+    Column(
+        "count",
+        "integer",
+        "visits: devices seen in the cell in that hour; one seen in two cells counts in both. Not people",
+        unit=VISITS,
+        concept="OBS_VALUE",
+    ),
+    Column(
+        "standard_error",
+        "number",
+        "how far noise may have moved the count, to first order; known from settings and noisy values",
+        unit=VISITS,
+        concept="STD_ERR",
+    ),
+    WEEK,
+    Column("count_low", "integer", f"lower end of the {WIDTH} of the count; never below zero", unit=VISITS),
+    Column("count_high", "integer", f"upper end of the {WIDTH} of the count", unit=VISITS),
+)
+
+CELLS: Columns = (  # cells_<week>: a row per cell
+    CELL_ID,
+    WEEK,
+    Column("area_km2", "number", "area of the cell", unit="km²"),
+    Column("count", "integer", "visits of the week: the sum of the cell's counts. Not people", unit=VISITS),
+    Column("standard_error", "number", "how far noise may have moved that sum, to first order", unit=VISITS),
+    Column("count_low", "integer", f"lower end of the {WIDTH} of the sum; never below zero", unit=VISITS),
+    Column("count_high", "integer", f"upper end of the {WIDTH} of the sum", unit=VISITS),
+    Column("geometry", "geometry", "outline of the cell, in degrees of longitude and latitude (OGC:CRS84)"),
+)
+
+MEASUREMENTS: Columns = (  # measurements_<week>: a row per noisy number, as it was drawn
+    Column("door", "string", "which mechanism drew it; the privacy statement gives noise and scale of each"),
+    Column("query", "string", "what was measured"),
+    Column("series", "integer", "number of the place, or of places measured together; 0 for a number of the whole"),
+    Column("position", "integer", "place of the number within its series: the hour of the week, or its rank"),
+    Column("value", "number", "the noisy number, before any estimate; may be negative"),
+    Column("standard_error", "number", "standard deviation of its noise, where it is known alone", required=False),
+)
+
+KINDS_OF_SUMS: dict[str, Kind] = {"kind": "string", "cell_id": "string", "value": "number"}
+SUMS: Columns = tuple(  # errors_of_sums_<week>: a row per number of a pattern
+    Column(name, KINDS_OF_SUMS.get(name, "integer"), meaning, required=name not in ("cell_id", "hour"))
+    for name, meaning in MEANING.items()
+)
+
+
+def described(columns: Columns, names: Sequence[str], timezone: str) -> Columns:
+    """What describes the columns of a table, in its order.
+
+    columns: those that such tables may have. names: those that this one has.
+    """
+    by_name = {column.name: column for column in columns}
+    if unknown := [name for name in names if name not in by_name]:
+        raise ValueError(f"every published column must be described in publication/columns.py, got {unknown}")
+    return tuple(
+        replace(by_name[name], meaning=by_name[name].meaning.replace("{timezone}", timezone)) for name in names
+    )
+
+
+def as_markdown(columns: Columns, *, full: bool = True) -> str:
+    """What columns mean, as a table; with types and units where it is full."""
+    head = ("column", "type", "unit", "meaning") if full else ("column", "meaning")
+    rows = [(f"`{of.name}`", *((of.kind, of.unit) if full else ()), of.meaning) for of in columns]
+    first, *others = (f"| {' | '.join(row)} |" for row in (head, *rows))
+    return "\n".join([first, f"|{'---|' * len(head)}", *others])

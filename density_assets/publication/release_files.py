@@ -1,0 +1,108 @@
+"""The files of the counts in the newest layout: what each holds.
+
+Everything here is computed from released counts, their errors and public geography, and is the same bytes whenever it
+is computed: before anything is signed, all of it is made again and compared.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from density_assets.calendar import HOURS, WeekClock
+from density_assets.geography.cells_and_towers import Cells
+from density_assets.publication.cell_totals import cell_totals
+from density_assets.publication.columns import CELLS, DENSITY, SUMS, Columns, described
+from density_assets.publication.counts import counts_with_intervals, with_moments
+from density_assets.publication.described_parquet import described_parquet
+from density_assets.publication.files import ERRORS_OF_SUMS, Naming, dictionary, geojson, in_degrees
+from density_assets.publication.geoparquet import geo_metadata, with_geometry
+from density_assets.quality.worth import Worth
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What files of counts are made of.
+
+    naming: what the files are called. city, timezone, clock: of the week. cells: their geography, in the order of
+    `density`: the released counts, 168 of each cell. sums: errors of sums, where they are known. worth: what the
+    dictionary says of the counts, if anything.
+    """
+
+    naming: Naming
+    city: str
+    timezone: str
+    clock: WeekClock
+    cells: Cells
+    density: pl.DataFrame
+    sums: pl.DataFrame | None
+    worth: Worth | None
+
+    @cached_property
+    def counts(self) -> pl.DataFrame:
+        """The rows of the counts as CSV has them."""
+        return counts_with_intervals(self.density, self.clock)
+
+    @cached_property
+    def totals(self) -> pl.DataFrame:
+        """The week of each cell."""
+        return cell_totals(self.cells, self.density, self.sums, self.clock)
+
+    @cached_property
+    def outlines(self) -> NDArray[Any]:
+        """The cells in degrees."""
+        return in_degrees(self.cells)
+
+    @cached_property
+    def about(self) -> dict[str, Any]:
+        """What Parquet files say of themselves."""
+        return {"city": self.city, "week": self.naming.week, "timezone": self.timezone}
+
+    def described(self, columns: Columns, table: pl.DataFrame) -> Columns:
+        """What describes the columns of a table."""
+        return described(columns, table.columns, self.timezone)
+
+
+def newest_layout(of: Counted) -> dict[Path, bytes]:
+    """Every file of the counts and what it holds; in the order of `files.names_of`."""
+    contents = {
+        ("density", "parquet"): _density(of),
+        ("density", "csv"): of.counts.write_csv().encode(),
+        ("density", "geojson"): _geojson(of).encode(),
+        ("data_dictionary", "md"): _dictionary(of).encode(),
+        ("cells", "parquet"): _cells(of),
+    }
+    if of.sums is not None:
+        contents[ERRORS_OF_SUMS] = described_parquet(of.sums, of.described(SUMS, of.sums), of.about)
+    return {of.naming.file(*name): content for name, content in contents.items()}
+
+
+def _density(of: Counted) -> bytes:
+    """In order of cells and hours, so that whoever reads one cell skips the others."""
+    table = with_moments(of.counts, of.timezone).sort("cell_id", "hour")
+    return described_parquet(table, of.described(DENSITY, table), of.about)
+
+
+def _cells(of: Counted) -> bytes:
+    table = with_geometry(of.totals, of.outlines)
+    return described_parquet(table, of.described(CELLS, table), {**of.about, "geo": geo_metadata(of.outlines)})
+
+
+def _geojson(of: Counted) -> str:
+    counts, errors = (of.density[name].to_numpy().reshape(-1, HOURS) for name in ("count", "standard_error"))
+    return geojson(of.cells, week=of.naming.week, counts=counts, standard_errors=np.asarray(errors))
+
+
+def _dictionary(of: Counted) -> str:
+    told_in = None if of.sums is None else of.naming.file(*ERRORS_OF_SUMS).name
+    tables = {
+        "density": of.described(DENSITY, of.counts),
+        f"The week of each cell: `{of.naming.file('cells', 'parquet').name}`": of.described(
+            CELLS, with_geometry(of.totals, of.outlines)
+        ),
+    }
+    return dictionary(of.city, of.timezone, of.clock, told_in, of.worth, of.naming.upto, tables)

@@ -1,0 +1,105 @@
+"""SQL that turns times of records into seconds: `moment` (of UTC) where the record says so, else `wall_clock`.
+
+Exactly one of the two is known of a time that can be read. Numbers say by their size what they count: seconds up to
+1e11, milliseconds up to 1e13, microseconds from 1e14, nanoseconds from 1e17; 14 digits are a date and a time of day.
+"""
+
+from pathlib import Path
+
+from density_assets.errors import BadInput
+from density_assets.sql_names import literal, quoted
+
+INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
+NUMBERS = (*INTEGERS, "DOUBLE", "UBIGINT")
+SECONDS = """case
+        when {number} < 1e11 then {number}
+        when {number} < 1e13 then {number} / 1e3
+        when {number} < 1e14 then null
+        when {number} < 1e17 then {number} / 1e6
+        else {number} / 1e9
+    end"""
+NUMBER_IN_TEXT = "try_cast({time} as double)"
+
+# Seconds of UTC where the record says so, else the wall clock as seconds; exactly one of the two is set.
+MOMENT = {
+    "TIMESTAMP WITH TIME ZONE": "epoch({time})",
+    "NUMBER": SECONDS.format(number="{time}"),
+    "VARCHAR": """case
+        when {time} like '%:%' and (right({time}, 1) = 'Z' or substr({time}, -6, 1) in ('+', '-')
+            or substr({time}, -5, 1) in ('+', '-') or substr({time}, -3, 1) in ('+', '-'))
+            then epoch(try_cast({time} as timestamptz))
+        when NUMBER between 1e8 and 1e20 then SECONDS
+    end""".replace("SECONDS", SECONDS.format(number=NUMBER_IN_TEXT)).replace("NUMBER", NUMBER_IN_TEXT),
+}
+WALL_CLOCK = {
+    "TIMESTAMP": "epoch({time})",
+    "DATE": "epoch({time})",
+    "NUMBER": """case when {time} >= 1e13 and {time} < 1e14
+        then epoch(try_strptime(cast(try_cast(floor({time}) as bigint) as varchar), '%Y%m%d%H%M%S')) end""",
+    "VARCHAR": "epoch(try_cast({time} as timestamp))",
+}
+
+# Text as ISO 8601 writes it: a decimal point, and marks in `20070910081500`, `20070910T0815` and `081500`.
+PLAIN = "replace(trim({text}), ',', '.')"
+STAMP = r"^(\d{4})(\d\d)(\d\d)[ T]?(\d\d):?(\d\d):?(\d\d)($|[^0-9].*$)"
+DAY = r"^(\d{4})(\d\d)(\d\d)$"
+HOURS = r"^(\d\d)(\d\d)(\d\d)($|[^0-9].*$)"
+
+
+def time_expressions(column: str, kind: str, file: Path) -> tuple[str, str]:
+    """SQL for `moment` and `wall_clock` of a column."""
+    kind = "TIMESTAMP" if kind.startswith("TIMESTAMP_") else kind
+    kind = "NUMBER" if kind in NUMBERS else kind
+    if kind not in MOMENT.keys() | WALL_CLOCK.keys():
+        raise BadInput(f"times must be timestamps, text or seconds since 1970, column {column!r} of {file} is {kind}")
+    nothing = "cast(null as double)"
+    time = quoted(column)
+    return MOMENT.get(kind, nothing).format(time=time), WALL_CLOCK.get(kind, nothing).format(time=time)
+
+
+def stamp_text(column: str) -> str:
+    """SQL for the text of a column that holds date and time."""
+    text = PLAIN.format(text=quoted(column))
+    marked = rf"regexp_replace({text}, '{STAMP}', '\1-\2-\3 \4:\5:\6\7')"
+    return f"case when substr({text}, 5, 1) between '0' and '9' then {marked} else {text} end"
+
+
+def joined_text(date: tuple[str, str], time: tuple[str, str], file: Path) -> str:
+    """SQL for the text of a date and a time of day that stand in two columns, each given with its type.
+
+    Digits alone are year, month and day, and hour, minute and second; of a number, zeros before them are put back. Text
+    of four digits is not read: it may be hour and minute, or have lost its zeros.
+    """
+    return f"{_day_text(*date, file)} || ' ' || {_hour_text(*time, file)}"
+
+
+def formatted(text: str, pattern: str) -> str:
+    """SQL for the wall clock of a text that is written after a pattern of strptime."""
+    return f"epoch(try_strptime({text}, {literal(pattern)}))"
+
+
+def raw_text(*columns: str) -> str:
+    """SQL for columns as text, with blanks between them."""
+    return " || ' ' || ".join(f"trim(cast({quoted(column)} as varchar))" for column in columns)
+
+
+def _day_text(column: str, kind: str, file: Path) -> str:
+    name = quoted(column)
+    if kind == "DATE" or kind.startswith("TIMESTAMP"):
+        # Others have names that are no dates, or none.
+        return f"case when year({name}) between 1 and 9999 then strftime({name}, '%Y-%m-%d') end"
+    if kind not in ("VARCHAR", *INTEGERS):
+        raise BadInput(f"dates must be dates, text or numbers such as 20070910, column {column!r} of {file} is {kind}")
+    return rf"regexp_replace(trim(cast({name} as varchar)), '{DAY}', '\1-\2-\3')"
+
+
+def _hour_text(column: str, kind: str, file: Path) -> str:
+    if kind not in ("VARCHAR", "TIME", *NUMBERS):
+        raise BadInput(
+            f"times of day must be times, text or numbers such as 81500, column {column!r} of {file} is {kind}"
+        )
+    text = PLAIN.format(text=f"cast({quoted(column)} as varchar)")
+    digits = rf"length(regexp_extract({text}, '^\d*'))"
+    shortest = 5 if kind == "VARCHAR" else 1
+    lost = f"{text} not like '%:%' and {digits} between {shortest} and 5"
+    return rf"regexp_replace(if({lost}, repeat('0', 6 - {digits}), '') || {text}, '{HOURS}', '\1:\2:\3\4')"

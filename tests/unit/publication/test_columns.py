@@ -1,0 +1,130 @@
+"""Published columns: described once, and told alike by files, dictionary and metadata."""
+
+import io
+from datetime import UTC, date, datetime
+from zoneinfo import ZoneInfo
+
+import duckdb
+import geopandas as gpd
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+from shapely import box
+
+from density_assets.calendar import week_clock
+from density_assets.estimation.weeks.summary import Kind, Summary
+from density_assets.geography.cells_and_towers import Cells
+from density_assets.publication.columns import DENSITY, SUMS, described
+from density_assets.publication.files import Naming, density_table
+from density_assets.publication.release_files import Counted, newest_layout
+from density_assets.publication.sum_errors import errors_table
+
+PARIS = ZoneInfo("Europe/Paris")
+AUTUMN, SPRING = (week_clock(date(2007, *day), PARIS) for day in ((10, 22), (3, 19)))
+CELLS = Cells(
+    np.array(["b", "a"], dtype=object),
+    np.array([box(650_000, 6_860_000, 651_000, 6_861_000), box(651_000, 6_860_000, 652_000, 6_861_000)], dtype=object),
+    "EPSG:2154",
+)
+COUNTS, ERRORS = np.arange(2 * 168).reshape(2, 168), np.full((2, 168), 10.0)
+
+
+def counted(folder, clock=AUTUMN, sums=None) -> Counted:
+    density = density_table(CELLS, COUNTS, ERRORS, clock)
+    naming = Naming(folder, str(clock.week), 1)
+    return Counted(naming, "town", "Europe/Paris", clock, CELLS, density, sums, None)
+
+
+def written(folder, stem, suffix="parquet", **options):
+    """One file of the newest layout, written where other tools find it."""
+    of = counted(folder, **options)
+    file = of.naming.file(stem, suffix)
+    file.write_bytes(newest_layout(of)[file])
+    return file
+
+
+def independent() -> pl.DataFrame:
+    """Errors of sums of cells and hours that err by themselves, by 6 of their 10."""
+    kinds = (Kind("towers", np.eye(2) * 6, np.eye(168)),)
+    return errors_table(Summary(kinds, np.full((168, 1), 1e-9)), pl.Series(["b", "a"]))
+
+
+def test_every_tool_reads_times_as_times(tmp_path):
+    file = written(tmp_path, "density")
+    first = datetime(2007, 10, 21, 22, tzinfo=UTC)  # Monday 00:00 in Paris
+    back = datetime(2007, 10, 28, 2, tzinfo=UTC)  # 03:00 after clocks went back
+    for read in (
+        pd.read_parquet(file).set_index("hour").timestamp,
+        pl.read_parquet(file).to_pandas().set_index("hour").timestamp,
+        pq.read_table(file).to_pandas().set_index("hour").timestamp,
+    ):
+        assert (read[0].iloc[0].to_pydatetime(), read[147].iloc[0].to_pydatetime()) == (first, back)
+        assert str(read.dt.tz) == "Europe/Paris"
+    sql = f"select column_name, column_type from (describe from '{file}')"
+    assert dict(duckdb.sql(sql).fetchall())["timestamp"] == "TIMESTAMP WITH TIME ZONE"
+    assert duckdb.sql(f"select epoch(min(timestamp)) from '{file}'").fetchall() == [(first.timestamp(),)]
+
+
+def test_an_hour_that_does_not_happen_has_no_time(tmp_path):
+    table = pl.read_parquet(written(tmp_path, "density", clock=SPRING))
+    assert table.filter(pl.col("timestamp").is_null())["hour"].unique().to_list() == [146]
+
+
+def test_intervals_are_those_of_the_errors_and_rows_are_in_order(tmp_path):
+    table = pl.read_parquet(written(tmp_path, "density"))
+    assert table.equals(table.sort("cell_id", "hour"))
+    assert table.filter(cell_id="b", hour=3).row(0)[3:] == (3, 10.0, date(2007, 10, 22), 0, 23)  # 3 ± 19.6, from zero
+    assert table.filter(cell_id="a", hour=0).row(0)[6:] == (148, 188)
+
+
+def test_parquet_says_what_its_columns_mean(tmp_path):
+    schema = pq.read_schema(written(tmp_path, "density"))
+    assert schema.field("count").metadata[b"unit"] == b"visits"
+    assert b"(Europe/Paris)" in schema.field("hour").metadata[b"meaning"]
+    assert schema.metadata[b"week"] == b"2007-10-22"
+    assert pq.ParquetFile(tmp_path / "density_2007-10-22.parquet").metadata.row_group(0).column(0).compression == "ZSTD"
+
+
+def test_the_dictionary_explains_every_column_of_every_file(tmp_path):
+    of = counted(tmp_path, sums=independent())
+    files = newest_layout(of)
+    said = files[of.naming.file("data_dictionary", "md")].decode()
+    tables = [pl.read_parquet(io.BytesIO(content)) for file, content in files.items() if file.suffix == ".parquet"]
+    assert len(tables) == 3
+    assert {name for table in tables for name in table.columns if f"| `{name}` |" not in said} == set()
+    assert "{timezone}" not in said
+
+
+def test_a_column_that_nobody_described_is_refused():
+    with pytest.raises(ValueError, match=r"every published column must be described .* got \['secret'\]"):
+        described(DENSITY, ["cell_id", "secret"], "Europe/Paris")
+
+
+def test_cells_are_a_map_with_the_sums_of_their_counts(tmp_path):
+    """Independent errors: 6 of the 10 by a pattern, 8 by nothing that is shared, together 10 of each hour."""
+    cells = gpd.read_parquet(written(tmp_path, "cells", sums=independent()))
+    assert cells.crs == "OGC:CRS84"
+    assert cells.set_index("cell_id")["count"].to_dict() == {"b": sum(range(168)), "a": sum(range(168, 336))}
+    assert cells.standard_error.tolist() == pytest.approx([10 * np.sqrt(168)] * 2, abs=0.1)
+    assert cells.area_km2.tolist() == [1.0, 1.0]
+    assert cells.to_crs("EPSG:2154").area.tolist() == pytest.approx([1e6, 1e6], rel=1e-3)
+
+
+def test_without_errors_of_sums_cells_have_none(tmp_path):
+    assert "standard_error" not in pl.read_parquet(written(tmp_path, "cells")).columns
+
+
+def test_geojson_has_week_and_errors(tmp_path):
+    cells = gpd.read_file(written(tmp_path, "density", "geojson"))
+    assert set(cells.week.astype(str)) == {"2007-10-22"}
+    assert len(cells.standard_errors[0]) == len(cells.counts[0]) == 168
+
+
+def test_files_are_the_same_bytes_when_they_are_made_again(tmp_path):
+    assert newest_layout(counted(tmp_path, sums=independent())) == newest_layout(counted(tmp_path, sums=independent()))
+
+
+def test_errors_of_sums_are_described_as_they_are_made():
+    assert [column.name for column in SUMS] == independent().columns
