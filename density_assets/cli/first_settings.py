@@ -9,7 +9,7 @@ import glob
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
@@ -201,8 +201,8 @@ def _are_degrees(points: NDArray[np.float64]) -> bool:
 def _visits(out: Path, visits: str, events: Path, found: Understood) -> Iterator[Guess]:
     yield Guess("visits", _pattern(visits, out), _kind(found))
     for role, key in (("user", "visit_user"), ("time", "visit_time"), ("tower", "visit_tower")):
-        forms = {"user": found.identifiers, "time": found.times}.get(role, {})
-        yield Guess(key, found.roles.get(role), ", ".join(forms) or "identifiers of antennas")
+        forms: dict[str, Iterable[str]] = {"user": found.identifiers, "time": found.times}
+        yield Guess(key, found.roles.get(role), ", ".join(forms.get(role, ())) or "identifiers of antennas")
     if "date" in found.roles and "time of day" in found.times:
         yield Guess("visit_date", found.roles["date"], "the day stands in a column of its own")
     if "without a zone" in found.times and (HIVE in visits or _is_int96(events, found.roles.get("time"))):

@@ -28,5 +28,5 @@ def _degrees(text: str) -> float:
     """Degrees from ISO 6709: `+4852`, `-0740023` with minutes and perhaps seconds."""
     sign, digits = text[0], text[1:]
     whole = 2 if len(digits) in (4, 6) else 3
-    size = sum(int(digits[start : start + 2] or 0) / 60**power for power, start in ((1, whole), (2, whole + 2)))
-    return (-1 if sign == "-" else 1) * (int(digits[:whole]) + size)
+    minutes, seconds = (int(digits[start : start + 2] or 0) for start in (whole, whole + 2))
+    return (-1 if sign == "-" else 1) * (int(digits[:whole]) + minutes / 60 + seconds / 3600)
