@@ -3,9 +3,11 @@
 import polars as pl
 import shapely
 
+from density_assets.city import City
 from density_assets.geography.cover import minimum_cover
 from density_assets.geography.overlaps import overlaps as find_overlaps
-from density_assets.geography.source import city_cells, city_towers
+from density_assets.geography.regions import city_regions, regions_from, regions_table
+from density_assets.geography.source import city_cells, city_footprints, city_towers
 from density_assets.geography.tables import (
     antennas_table,
     cells_from,
@@ -19,9 +21,10 @@ from density_assets.geography.tables import (
 )
 from density_assets.geography.voronoi import tower_cells as voronoi
 from density_assets.graph.assets import asset
-from density_assets.graph.columns import SETTINGS, column
+from density_assets.graph.columns import CALENDAR, SETTINGS, Columns, column
 from density_assets.graph.step import Made, Step
 from density_assets.privacy.zones import Zone
+from density_assets.publication.people_tables import city_factors, factors_table
 from density_assets.publication.pictures.maps import cover_map, outline_map
 
 CELL_ID = "identifier of the cell"
@@ -49,6 +52,52 @@ def cells(step: Step) -> Made:
 @asset(
     Zone.PUBLIC,
     {
+        "cell_id": column(CELL_ID, "cells.cell_id"),
+        "region_id": column("identifier of the region it belongs to", SETTINGS),
+        "region_name": column("name of the region", SETTINGS),
+    },
+    where=lambda city: city.settings.city.has_regions,
+)
+def regions(step: Step, cells: pl.DataFrame) -> Made:
+    """The district each cell belongs to, by a public list: every cell has one. Sums of regions are published by it.
+
+    It shapes no draw: counts are added up after everything is estimated.
+    """
+    ids = cells["cell_id"].to_list()
+    found = city_regions(step.settings, ids)
+    assert found is not None  # else the city does not have the asset
+    return Made(regions_table(ids, found), facts={"regions": len(found)})
+
+
+@asset(
+    Zone.PUBLIC,
+    {
+        "factor": column("`market_share`, `devices_per_person` or `active_share`", SETTINGS),
+        "cell_id": column("the cell, of a factor by cell; else empty", "cells.cell_id"),
+        "hour": column("the hour of the week, of a factor by hour; else empty", CALENDAR),
+        "low": column("the lowest it may be", SETTINGS),
+        "value": column("the factor as stated", SETTINGS),
+        "high": column("the highest it may be", SETTINGS),
+    },
+    deps=lambda city: ("regions",) if city.settings.city.has_regions else (),
+    where=lambda city: city.settings.people.stated,
+)
+def people_factors(step: Step, cells: pl.DataFrame) -> Made:
+    """What turns visits into people: public factors that a person states, and nothing computed from records.
+
+    Released counts are divided by them after everything is estimated (`docs/people.md`).
+    """
+    ids = cells["cell_id"].to_list()
+    known = regions_from(step.read("regions")) if step.settings.city.has_regions else None
+    factors = city_factors(step.settings, ids, known)
+    assert factors is not None  # else the city does not have the asset
+    facts = {"people per visit, on average": round(float(factors.stated.matrix.mean()), 3)}
+    return Made(factors_table(factors, ids), facts=facts)
+
+
+@asset(
+    Zone.PUBLIC,
+    {
         "antenna_id": column("identifier a record may carry, as text", SETTINGS),
         "tower_id": column("identifier of the site the antenna stands on, empty outside the city", SETTINGS),
         "site": column("position of the site in the list, from 0", SETTINGS),
@@ -67,7 +116,10 @@ def antennas(step: Step, cells: pl.DataFrame) -> Made:
         step.say(f"{towers.merged} antennas share a point with another and were merged into its site")
     if towers.outside:
         step.warn(f"{towers.outside} antennas lie outside the cells and were left out")
-    facts = {"sites": len(towers), "merged": towers.merged, "outside": towers.outside}
+    if towers.moved:
+        step.warn(f"{towers.moved} antennas moved: they stand where their newest row says, in all weeks")
+    counts = ("merged", "outside", *(name for name in ("moved", "expired") if getattr(towers, name)))
+    facts = {"sites": len(towers), **{name: getattr(towers, name) for name in counts}}
     return Made(antennas_table(towers), facts=facts)
 
 
@@ -104,22 +156,38 @@ def tower_cells(step: Step, towers: pl.DataFrame, cells: pl.DataFrame) -> Made:
     return Made(table, {"map": outline_map(shapes, f"{len(table)} tower cells", xy)}, {"tower_cells": len(table)})
 
 
+def _overlaps_columns(city: City) -> Columns:
+    shapes = ("tower_cells.geometry", "cells.geometry")
+    ids = {"tower_id": column(TOWER_ID, "tower_cells.tower_id"), "cell_id": column(CELL_ID, "cells.cell_id")}
+    if city.settings.city.footprints is None:
+        return ids | {
+            "area_m2": column("area of the piece", *shapes),
+            "share": column("area of the piece as a part of its tower cell", *shapes),
+        }
+    stated = (SETTINGS, "antennas.antenna_id", "antennas.site", "cells.cell_id")
+    return ids | {
+        "area_m2": column("empty: footprints say shares, and no areas", SETTINGS),
+        "share": column("mean share of the cell in the footprints of the site's antennas, within the city", *stated),
+    }
+
+
 @asset(
     Zone.PUBLIC,
-    {
-        "tower_id": column(TOWER_ID, "tower_cells.tower_id"),
-        "cell_id": column(CELL_ID, "cells.cell_id"),
-        "area_m2": column("area of the piece", "tower_cells.geometry", "cells.geometry"),
-        "share": column("area of the piece as a part of its tower cell", "tower_cells.geometry", "cells.geometry"),
-    },
+    _overlaps_columns,
+    deps=lambda city: ("antennas",) if city.settings.city.footprints else (),
 )
 def overlaps(step: Step, tower_cells: pl.DataFrame, cells: pl.DataFrame) -> Made:
-    """The pieces in which tower cells and cells overlap by more than 1 m².
+    """The pieces in which tower cells and cells overlap by more than 1 m²; or the footprints that settings give.
 
     A visit seen at a tower is spread over the cells by these shares, which sum to one for every tower.
     """
-    pieces = find_overlaps(polygons(tower_cells), polygons(cells))
-    return Made(overlaps_table(pieces, tower_cells, cells), facts={"overlaps": len(pieces)})
+    if step.settings.city.footprints is None:
+        pieces = find_overlaps(polygons(tower_cells), polygons(cells))
+        return Made(overlaps_table(pieces, tower_cells, cells), facts={"overlaps": len(pieces)})
+    found = city_footprints(step.settings, step.read("antennas"), cells_from(cells))
+    assert found is not None  # settings name them
+    facts = {"overlaps": len(found.pieces), "outside": round(found.outside, 4), "unknown_antennas": found.unknown}
+    return Made(overlaps_table(found.pieces, tower_cells, cells), facts=facts)
 
 
 @asset(
