@@ -26,6 +26,7 @@ from density_assets.graph.contents import (
 )
 from density_assets.graph.estimating import of_sums
 from density_assets.graph.past import learns
+from density_assets.graph.public_inputs import of_inputs, origins_of_inputs
 from density_assets.graph.step import Made, Step
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.estimates import Estimated
@@ -78,14 +79,17 @@ def _values_of_sums(city: City) -> tuple[str, ...]:
     lambda city: {
         "file": column("file with the counts, or the dictionary that explains them", SETTINGS),
         "sha256": column(
-            "its digest", "density.count", "density.standard_error", "cells.geometry", *_values_of_sums(city)
+            "its digest",
+            *("density.count", "density.standard_error", "cells.geometry"),
+            *_values_of_sums(city),
+            *origins_of_inputs(city),
         ),
     },
-    deps=of_sums,
+    deps=lambda city: (*of_sums(city), *of_inputs(city)),
     kinds=("csv", "parquet"),
 )
 def published_counts(step: Step, density: pl.DataFrame, cells: pl.DataFrame) -> Made:
-    """The counts as files: Parquet, CSV and GeoJSON, with errors of sums where they are known and a data dictionary."""
+    """The counts as files, with errors of sums where they are known, sums of regions, people, and a data dictionary."""
     contents = count_files(step, density, cells)
     publish(step, contents)
     by_file = digests(list(contents))
@@ -103,6 +107,7 @@ def published_counts(step: Step, density: pl.DataFrame, cells: pl.DataFrame) -> 
         "density",
         "published_counts",
         *of_sums(city),
+        *of_inputs(city),
         *(("smoothed_series",) if learns(city) else ()),
     ),
     kinds=("json", "markdown"),
@@ -128,10 +133,13 @@ def privacy_statement(step: Step, accounts: Accounts, paid_by: frozenset[str], e
     lambda city: {
         "file": column("the page", SETTINGS),
         "bytes": column(
-            "its size", "density.count", "density.standard_error", "cells.geometry", STATED, *_values_of_sums(city)
+            "its size",
+            *("density.count", "density.standard_error", "cells.geometry", STATED),
+            *_values_of_sums(city),
+            *origins_of_inputs(city),
         ),
     },
-    deps=lambda city: ("privacy_statement", *of_sums(city)),
+    deps=lambda city: ("privacy_statement", *of_sums(city), *of_inputs(city)),
     kinds=("html",),
     given=("accounts", "paid_by"),
 )
