@@ -25,6 +25,7 @@ from density_assets.privacy.estimates import ALONE, Estimated
 from density_assets.publication.files import (
     AUDIT_PAGE,
     COUNT_FILES,
+    DESCRIPTIONS,
     ERRORS_OF_SUMS,
     FURTHER_FILES,
     clock_note,
@@ -44,7 +45,16 @@ from density_assets.publication.sum_errors import summary_from
 from density_assets.publication.verification import read_statement
 from density_assets.publication.vintages import PROVISIONAL_ESTIMATE, named_final
 from density_assets.quality.worth import Worth, worth_of
+from density_assets.schemes.drawn_tables import measurements
+from density_assets.schemes.scheme import SERIES, TOTALS
 from resources.tables.files import parquet_bytes, write_durably
+
+FURTHER = {
+    "GeoPackage for QGIS": ("density", "gpkg"),
+    "Week of each cell (GeoParquet)": ("cells", "parquet"),
+    "SDMX-CSV": ("sdmx", "csv"),
+    "Data package": ("datapackage", "json"),
+}  # downloads of the page, by their labels
 
 
 def rounded(step: Step, estimate: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
@@ -59,7 +69,19 @@ def count_files(step: Step, density: pl.DataFrame, cells: pl.DataFrame) -> dict[
     """The files of the counts and what they hold, in the layout that the week is published in."""
     city, sums = step.settings.city, known_sums(step)
     worth = _worth_to_say(step, density, sums)
-    of = Counted(step.files, city.name, city.timezone, step.clock, cells_from(cells), density, sums, worth)
+    drawn = measurements(step.read(TOTALS), step.read(SERIES))
+    of = Counted(
+        naming=step.files,
+        city=city.name,
+        timezone=city.timezone,
+        clock=step.clock,
+        cells=cells_from(cells),
+        density=density,
+        sums=sums,
+        worth=worth,
+        promised=step.release,
+        drawn=drawn,
+    )
     made = newest_layout(of) if step.layout > FIRST else _first_layout(of)
     return {file: made[file] for file in names_of_counts(step)}
 
@@ -93,6 +115,11 @@ def names_of_counts(step: Step) -> list[Path]:
     sums = () if known_sums(step) is None else (ERRORS_OF_SUMS,)
     further = FURTHER_FILES if step.layout > FIRST else ()
     return [step.files.file(*name) for name in (*COUNT_FILES, *further, *sums)]
+
+
+def names_of_descriptions(step: Step) -> list[Path]:
+    """Where lies what tells machines of the release (`describing.py`)."""
+    return [step.files.file(*name) for name in DESCRIPTIONS] if step.layout > FIRST else []
 
 
 def fell_back(step: Step, estimated: Estimated | None) -> bool:
@@ -170,6 +197,7 @@ def page_file(
         "CSV": files.file("density", "csv").name,
         "GeoJSON": files.file("density", "geojson").name,
         **({} if sums is None else {"Errors of sums": files.file(*ERRORS_OF_SUMS).name}),
+        **({label: files.file(*name).name for label, name in FURTHER.items()} if step.layout > FIRST else {}),
         "Data dictionary": files.file("data_dictionary", "md").name,
         "Privacy statement": files.file("privacy_statement", "json").name,
         "What is signed": files.file("manifest", "json").name,

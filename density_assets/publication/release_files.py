@@ -15,12 +15,15 @@ from numpy.typing import NDArray
 
 from density_assets.calendar import HOURS, WeekClock
 from density_assets.geography.cells_and_towers import Cells
+from density_assets.privacy.release import Identity
 from density_assets.publication.cell_totals import cell_totals
-from density_assets.publication.columns import CELLS, DENSITY, SUMS, Columns, described
+from density_assets.publication.columns import CELLS, DENSITY, MEASUREMENTS, SUMS, Columns, described
 from density_assets.publication.counts import counts_with_intervals, with_moments
 from density_assets.publication.described_parquet import described_parquet
 from density_assets.publication.files import ERRORS_OF_SUMS, Naming, dictionary, geojson, in_degrees
+from density_assets.publication.geopackage import geopackage
 from density_assets.publication.geoparquet import geo_metadata, with_geometry
+from density_assets.publication.sdmx import sdmx_csv
 from density_assets.quality.worth import Worth
 
 
@@ -30,7 +33,7 @@ class Counted:
 
     naming: what the files are called. city, timezone, clock: of the week. cells: their geography, in the order of
     `density`: the released counts, 168 of each cell. sums: errors of sums, where they are known. worth: what the
-    dictionary says of the counts, if anything.
+    dictionary says of the counts, if anything. promised: epsilon and delta. drawn: the noisy numbers themselves.
     """
 
     naming: Naming
@@ -41,6 +44,8 @@ class Counted:
     density: pl.DataFrame
     sums: pl.DataFrame | None
     worth: Worth | None
+    promised: Identity
+    drawn: pl.DataFrame
 
     @cached_property
     def counts(self) -> pl.DataFrame:
@@ -75,6 +80,9 @@ def newest_layout(of: Counted) -> dict[Path, bytes]:
         ("density", "geojson"): _geojson(of).encode(),
         ("data_dictionary", "md"): _dictionary(of).encode(),
         ("cells", "parquet"): _cells(of),
+        ("density", "gpkg"): _geopackage(of),
+        ("sdmx", "csv"): sdmx_csv(of.counts, of.described(DENSITY, of.counts), of.promised).encode(),
+        ("measurements", "parquet"): described_parquet(of.drawn, of.described(MEASUREMENTS, of.drawn), of.about),
     }
     if of.sums is not None:
         contents[ERRORS_OF_SUMS] = described_parquet(of.sums, of.described(SUMS, of.sums), of.about)
@@ -92,6 +100,13 @@ def _cells(of: Counted) -> bytes:
     return described_parquet(table, of.described(CELLS, table), {**of.about, "geo": geo_metadata(of.outlines)})
 
 
+def _geopackage(of: Counted) -> bytes:
+    totals, counts = (
+        (table, of.described(names, table)) for table, names in ((of.totals, CELLS), (of.counts, DENSITY))
+    )
+    return geopackage(of.outlines, totals, counts, of.clock, f"{of.city}, week of {of.naming.week}")
+
+
 def _geojson(of: Counted) -> str:
     counts, errors = (of.density[name].to_numpy().reshape(-1, HOURS) for name in ("count", "standard_error"))
     return geojson(of.cells, week=of.naming.week, counts=counts, standard_errors=np.asarray(errors))
@@ -99,10 +114,10 @@ def _geojson(of: Counted) -> str:
 
 def _dictionary(of: Counted) -> str:
     told_in = None if of.sums is None else of.naming.file(*ERRORS_OF_SUMS).name
+    cells, drawn = (of.naming.file(stem, "parquet").name for stem in ("cells", "measurements"))
     tables = {
         "density": of.described(DENSITY, of.counts),
-        f"The week of each cell: `{of.naming.file('cells', 'parquet').name}`": of.described(
-            CELLS, with_geometry(of.totals, of.outlines)
-        ),
+        f"The week of each cell: `{cells}`": of.described(CELLS, with_geometry(of.totals, of.outlines)),
+        f"The noisy measurements that the counts are made of: `{drawn}`": of.described(MEASUREMENTS, of.drawn),
     }
     return dictionary(of.city, of.timezone, of.clock, told_in, of.worth, of.naming.upto, tables)

@@ -124,4 +124,4 @@ def written_for_notebooks(folder: Path) -> None:
         week = weeks()[monday]
         week.table().write_parquet(folder / f"density_{monday}.parquet")
         errors_table(week.sums, pl.Series(IDS)).write_parquet(folder / f"errors_of_sums_{monday}.parquet")
-        (folder / f"density_{monday}.geojson").write_text(geojson(somewhere, week.counts), encoding="utf-8")
+        (folder / f"density_{monday}.geojson").write_text(geojson(somewhere, counts=week.counts), encoding="utf-8")
