@@ -14,7 +14,7 @@ override REASON := $(value REASON)
 export DENSITY_REASON := $(REASON)
 endif
 
-.PHONY: release backfill rebuild final evaluate check verify audit study results ui budget ledger purge test mutants browser servers docs lint bench bench-scale bench-peers clean
+.PHONY: release backfill rebuild final evaluate check plan verify audit study results ui budget ledger purge test mutants browser servers docs lint bench bench-scale bench-peers clean
 
 release: $(VENV)/ready  ## one week, from records to everything derived from them [SETTINGS=my.toml] [WEEK=2007-09-10] [BY=…] [REASON=…]
 	@$(RUN) density_assets release $(CITY)
@@ -33,6 +33,9 @@ evaluate: $(VENV)/ready  ## a released week against the truth; confidential of r
 
 check: $(VENV)/ready  ## say what a city's own files hold, without running anything [SETTINGS=my.toml] [WEEK=…] [ACKNOWLEDGE=1 BY=… REASON=…]
 	@$(RUN) density_assets check $(CITY) $(if $(ACKNOWLEDGE),--acknowledge)
+
+plan: $(VENV)/ready  ## which errors to expect, by a rehearsal with invented people; no charge [SETTINGS=my.toml] [PEOPLE=…] [QUICK=1]
+	@$(RUN) density_assets plan $(if $(SETTINGS),--settings $(SETTINGS)) $(if $(PEOPLE),--people $(PEOPLE)) $(if $(QUICK),--quick)
 
 verify: $(VENV)/ready  ## check a release and who signed it RELEASE=…/manifest_….json [KEY=fingerprint] [SECOND=fingerprint] [ANCHOR=heads.jsonl]
 	@$(RUN) density_assets verify $(RELEASE) $(if $(KEY),--key "$(KEY)") $(if $(SECOND),--second "$(SECOND)") $(if $(ANCHOR),--anchor $(ANCHOR))

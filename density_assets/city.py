@@ -17,7 +17,7 @@ from filelock import FileLock
 from density_assets.environment import home_here
 from density_assets.errors import BadInput
 from density_assets.geography.cells_and_towers import geography_hash
-from density_assets.geography.tables import cells_from, towers_from
+from density_assets.geography.tables import cells_from, footprints_from, towers_from
 from density_assets.privacy.acts import Act
 from density_assets.privacy.charges import population_name
 from density_assets.privacy.drawn import drawn_release, settings_as_drawn
@@ -49,6 +49,7 @@ from resources.tables.stamps import difference, stamp_values
 from resources.tables.store import Store
 
 KEYS = "keys"  # folder of a home: readable by its owner only, and out of reach of steps that may be handed out
+GEOGRAPHY_TABLES = ("cells", "towers", "overlaps")  # that a release is identified by
 SHAPING = frozenset({"improved", "split", "weight_l"})  # settings that shape the draws of every scheme
 
 
@@ -279,7 +280,7 @@ class City:
 
     def _drawn(self, week: date) -> Release | None:
         """What a week was drawn for; none before."""
-        key = (week, self.ledger.written(), self.store.written("cells", "towers"))
+        key = (week, self.ledger.written(), self.store.written(*GEOGRAPHY_TABLES))
         if key not in self._drawn_before:
             which = {"city": self.name, "week": str(week), "revision": self.settings.revision_of(str(week))}
             stated = read_statement(self.files(week).file("privacy_statement", "json"))
@@ -294,7 +295,7 @@ class City:
 
     def _asked(self, week: date) -> Release:
         """The release under today's settings and geography."""
-        key = (week, self.store.written("cells", "towers"))
+        key = (week, self.store.written(*GEOGRAPHY_TABLES))
         if key not in self._releases:
             self._releases[key] = self._release(str(week))
         return self._releases[key]
@@ -305,13 +306,16 @@ class City:
         return {}
 
     def geography(self) -> str:
-        """Of the public cells and towers; empty before they are made."""
-        written = self.store.written("cells", "towers")
-        if not all(written):
+        """Of the public cells and towers, and of footprints if there are any; empty before they are made."""
+        needed = GEOGRAPHY_TABLES if self.settings.city.footprints else GEOGRAPHY_TABLES[:2]
+        if not all(self.store.written(*needed)):
             return ""
+        written = self.store.written(*GEOGRAPHY_TABLES)
         if written not in self._geographies:
             cells, towers = (self.store.read_public(table) for table in ("cells", "towers"))
-            self._geographies[written] = geography_hash(cells_from(cells), towers_from(towers))
+            # The table knows what shares it holds: settings may have changed since it was made.
+            shares = footprints_from(self.store.read_public("overlaps")) if written[-1] else []
+            self._geographies[written] = geography_hash(cells_from(cells), towers_from(towers), shares)
         return self._geographies[written]
 
     @cached_property

@@ -21,6 +21,7 @@ from density_assets.graph.automation import following, sensors, weekly_schedule
 from density_assets.graph.catalogue import Catalogue
 from density_assets.graph.checks import CHECKS
 from density_assets.graph.console import console
+from density_assets.graph.freshness import freshness_check, watched
 from density_assets.graph.partitions import weekly_partitions
 from density_assets.graph.past import learns
 from density_assets.graph.research import study_asset
@@ -28,6 +29,7 @@ from density_assets.graph.zone_rule import refuse_leaks
 from density_assets.publication.pages.lineage import Node
 from density_assets.records.confinement import named_files, refuse_kept
 from density_assets.research.studies import STUDIES
+from density_assets.schemes import refuse_without_areas
 from resources.tables.roots import roots_under
 
 BLUEPRINTS = blueprints(public, confidential, doors, past, estimating, release, register, signing, final, evaluation)
@@ -39,15 +41,17 @@ def build(city: City, *, by_force: bool = False) -> dg.Definitions:
     by_force: whether a job erases weeks that are not released; only a terminal offers that.
     """
     refuse_kept(named_files(city.settings), city.home, roots_under(city.home))
+    refuse_without_areas(city.settings)
     assets, known = graph(city)
     weeks = weekly_partitions(city)
     weekly = jobs.weekly_release(city, weeks)
     secret = [blueprint.name for blueprint in BLUEPRINTS if blueprint.zone.secret]
     purges = [jobs.purge_job(city, secret, force=force) for force in ([False, True] if by_force else [False])]
     finals = [jobs.final_estimate(city, weeks)] if learns(city) else []
+    fresh = [freshness_check(city)] if watched(city) else []
     return dg.Definitions(
         assets=following(city, assets),
-        asset_checks=[check.build(city, known) for check in CHECKS],
+        asset_checks=[*(check.build(city, known) for check in CHECKS), *fresh],
         jobs=[
             weekly,
             jobs.rebuild_release(city, weeks),

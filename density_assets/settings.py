@@ -58,6 +58,11 @@ def known_zones() -> frozenset[str]:
     return frozenset(available_timezones())
 
 
+OWN_KEYS = {  # of a city whose cells are its own
+    *("cell_id", "cells_crs", "towers", "tower_id", "tower_x", "tower_y", "tower_crs"),
+    *("tower_valid_from", "tower_valid_to", "visits"),
+    *("footprints", "footprint_tower", "footprint_cell", "footprint_share"),
+}
 CITY_NAME = re.compile("[a-z0-9][a-z0-9_-]{0,62}")  # that of its folder
 KEPT_IN_HOMES = ("keys", "anchors")  # folders beside those of cities
 
@@ -76,11 +81,18 @@ class CitySettings(_Table):
     timezone: str = "Europe/Paris"
     cells: PlainPath | None = None
     cell_id: Name | None = None
+    cells_crs: Name | None = None
     towers: PlainPath | None = None
     tower_id: Name | None = None
     tower_x: Name = "lon"
     tower_y: Name = "lat"
     tower_crs: Name = "EPSG:4326"
+    tower_valid_from: Name | None = None
+    tower_valid_to: Name | None = None
+    footprints: PlainPath | None = None
+    footprint_tower: Name = "tower_id"
+    footprint_cell: Name = "cell_id"
+    footprint_share: Name = "probability"
     visits: Place | None = None
     visits_complete: PlainPattern = "_SUCCESS"
     visit_user: Name = "user_id"
@@ -175,8 +187,7 @@ class CitySettings(_Table):
     @model_validator(mode="after")
     def _own_data_is_whole(self) -> Self:
         if self.embedded:
-            own_keys = {"cell_id", "towers", "tower_id", "tower_x", "tower_y", "tower_crs", "visits"}
-            if given := sorted(own_keys & self.model_fields_set):
+            if given := sorted(OWN_KEYS & self.model_fields_set):
                 raise ValueError(f"{', '.join(given)} describe own data, which needs cells as well")
             return self
         for key in ("cell_id", "towers"):
@@ -186,6 +197,14 @@ class CitySettings(_Table):
             raise ValueError("own data needs a name of its own (lower-case letters, digits, - and _)")
         if (self.visits is None) == (self.users is None):
             raise ValueError("give either visits (records of real people) or users (how many to simulate)")
+        if (self.tower_valid_from or self.tower_valid_to) and self.tower_id is None:
+            raise ValueError("tower_valid_from and tower_valid_to tell rows of one antenna apart, which needs tower_id")
+        if self.footprints and self.tower_id is None:
+            raise ValueError("footprints name antennas by identifier, so the tower list needs tower_id")
+        columns = {"footprint_tower", "footprint_cell", "footprint_share"} & self.model_fields_set
+        if columns and self.footprints is None:
+            named = ", ".join(sorted(columns))
+            raise ValueError(f"{named} name columns of footprints: give footprints, a table, as well")
         if self.visits is not None and self.tower_id is None:
             raise ValueError("visits name towers by identifier, so the tower list needs tower_id")
         return self

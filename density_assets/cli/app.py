@@ -13,7 +13,7 @@ from collections.abc import Callable
 import typer
 from typer.exceptions import TyperException
 
-from density_assets.cli import asking, books, keeping, looking, studies, weeks
+from density_assets.cli import asking, books, keeping, looking, planning, studies, weeks
 from density_assets.environment import HOME, home_here
 from density_assets.errors import BadInput
 
@@ -24,11 +24,12 @@ app = typer.Typer(
 )
 
 _PANELS: dict[str, tuple[Callable[..., int], ...]] = {
+    "Before the first release": (looking.check, planning.plan),
     "Weeks": (weeks.release, weeks.backfill, weeks.rebuild, weeks.final, weeks.evaluate, weeks.purge),
     "Budget and audit": (books.budget, books.verify, books.audit),
     "Ledger": (keeping.ledger, keeping.policy, keeping.approve, keeping.sign),
     "Studies": (studies.study, studies.technique, studies.results),
-    "Looking": (looking.check, asking.ask, looking.ui),
+    "Looking": (asking.ask, looking.ui),
 }
 for _panel, _commands in _PANELS.items():
     for _command in _commands:

@@ -17,7 +17,7 @@ from density_assets.geography.cells_and_towers import Cells, Towers
 from density_assets.geography.cover import minimum_cover
 from density_assets.geography.overlaps import overlaps
 from density_assets.geography.regions import city_regions
-from density_assets.geography.source import city_cells, city_towers
+from density_assets.geography.source import city_cells, city_footprints, city_towers
 from density_assets.geography.tables import antennas_table
 from density_assets.geography.voronoi import tower_cells
 from density_assets.publication.people_tables import city_factors
@@ -33,6 +33,7 @@ from density_assets.records.verdict import (
     findings_of_week,
     verdict_of,
 )
+from density_assets.schemes import refuse_without_areas
 from density_assets.schemes.expected import expected_worth
 from density_assets.setting_types import is_url
 from density_assets.settings import Settings
@@ -87,6 +88,7 @@ def inspect(settings: Settings, week: date, home: Path) -> Inspection:
     on them.
     """
     refuse_kept(named_files(settings), home, roots_under(home))
+    refuse_without_areas(settings)
     cells = city_cells(settings)
     towers = city_towers(settings, cells)
     found = Inspection()
@@ -106,7 +108,8 @@ def inspect(settings: Settings, week: date, home: Path) -> Inspection:
 
 def _geography(settings: Settings, cells: Cells, towers: Towers) -> Iterator[tuple[str, str]]:
     source = "embedded" if settings.city.embedded else f"{settings.city.cells}, {settings.city.towers}"
-    pieces = overlaps(tower_cells(towers.xy, cells.city), cells.polygons)
+    footprints = city_footprints(settings, antennas_table(towers), cells)
+    pieces = footprints.pieces if footprints else overlaps(tower_cells(towers.xy, cells.city), cells.polygons)
     yield "city", f"{settings.city.name} ({source})"
     yield "cells", f"{len(cells):,} valid and disjoint, {cells.city.area / 1e6:,.2f} km², {cells.crs}"
     yield (
@@ -114,8 +117,17 @@ def _geography(settings: Settings, cells: Cells, towers: Towers) -> Iterator[tup
         f"{len(towers):,} sites; antennas merged into one: {towers.merged:,}, outside: {towers.outside:,}, "
         f"listed again: {towers.repeated:,}",
     )
+    if towers.moved or towers.expired:
+        yield (
+            "",
+            f"moved, so that their newest position counts in all weeks: {towers.moved:,}; ended: {towers.expired:,}",
+        )
     yield from _regions_and_people(settings, cells)
-    yield "overlaps", f"{len(pieces):,} above 1 m²"
+    if footprints:
+        lost = f"{footprints.outside:.1%} of their mass lies outside; {footprints.unknown:,} antennas unknown"
+        yield "footprints", f"{len(pieces):,} shares; {lost}"
+    else:
+        yield "overlaps", f"{len(pieces):,} above 1 m²"
     yield "cover", f"{len(minimum_cover(pieces)):,} cells"
     if (told := expected_worth(settings, len(towers))) is not None:
         yield "expected", "by simulation, before anything is spent: " + told.note

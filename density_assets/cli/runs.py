@@ -197,3 +197,16 @@ def _produced(city: City, week: str) -> Iterator[str]:
     yield "confidential, readable by you only:"
     yield from (f"  {file}" for file in sorted(store.confidential.glob(f"*/{week}.parquet")))
     yield f"  {store.confidential / 'confidential.duckdb'} (views over the above)"
+    yield from _what_next(city, date.fromisoformat(week))
+
+
+def _what_next(city: City, week: date) -> Iterator[str]:
+    """Where to go from here, in commands that can be typed as they stand."""
+    file = os.environ.get("DENSITY_SETTINGS")
+    these = f" --settings {quote(file)}" if file else ""
+    yield "what next:"
+    yield f"  look at it      {city.files(week).file('report', 'html')} in any browser"
+    yield f"  ask it          density ask 'cells=all hours=sat:18-23' --week {week}{these}"
+    yield f"  see the graph   density ui{these}"
+    yield f"  the next week   density release --week {week + timedelta(weeks=1)}{these}"
+    yield f"  what it costs   density budget{these}"

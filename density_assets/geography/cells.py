@@ -6,16 +6,18 @@ from typing import Any
 
 import geopandas as gpd
 import numpy as np
+import pandas as pd
 import pyproj
 import shapely
 from numpy.typing import NDArray
 
 from density_assets.errors import BadInput, missing_column, some
 from density_assets.geography.cells_and_towers import Cells
+from density_assets.geography.coordinate_systems import with_crs
 from density_assets.geography.cut_text import refuse_cut_text
 from density_assets.geography.identifiers import refuse_unprintable
+from density_assets.geography.public_files import is_parquet, public_files
 
-PARQUET_SUFFIXES = {".parquet", ".geoparquet"}
 POLYGON_TYPES = [shapely.GeometryType.POLYGON, shapely.GeometryType.MULTIPOLYGON]
 OVERLAP_M2 = 1.0
 EARTH_M = 1e8  # no projection of the Earth is larger
@@ -24,13 +26,14 @@ EARTH_M = 1e8  # no projection of the Earth is larger
 EDGE_DEGREES = 0.0002
 
 
-def read_cells(path: Path, cell_id: str) -> Cells:
-    """Read the cells of a city: GeoPackage, GeoJSON, shapefile, GeoParquet.
+def read_cells(path: Path, cell_id: str, crs: str | None = None) -> Cells:
+    """Read the cells of a city: GeoPackage, GeoJSON, shapefile, GeoParquet or a folder of it.
 
     cell_id: the column that identifies a cell; whole numbers become text.
+    crs: the coordinate system of a file that carries none; a file that carries another is refused.
     Cells keep their own coordinate system if it is in metres, else they move to the estimated UTM zone.
     """
-    frame = _read(path, cell_id)
+    frame = with_crs(read_frame(path, cell_id, "cells"), crs, path)
     columns = [str(column) for column in frame.columns if column != frame.geometry.name]
     if cell_id not in columns:
         raise missing_column(path, "cell_id", cell_id, columns)
@@ -45,24 +48,38 @@ def read_cells(path: Path, cell_id: str) -> Cells:
     return cells
 
 
-def _read(path: Path, cell_id: str) -> Any:
-    """The file as a GeoDataFrame."""
+def read_frame(path: Path, column: str | None, what: str) -> Any:
+    """The file as a GeoDataFrame.
+
+    column: that identifies its areas, if any does. what: what they are, for messages.
+    """
     if not path.exists():
-        raise BadInput(f"{path}: the file of the cells must exist, found nothing there")
+        raise BadInput(f"{path}: the file of the {what} must exist, found nothing there")
     try:
-        refuse_cut_text(path, cell_id)
-        frame = gpd.read_parquet(path) if path.suffix.lower() in PARQUET_SUFFIXES else gpd.read_file(path)
+        if column is not None:
+            refuse_cut_text(path, column)
+        frame = _geoparquet(path) if _is_geoparquet(path) else gpd.read_file(path)
     except BadInput:
         raise
     # GDAL, GEOS, Arrow and pandas raise anything at files they cannot make sense of, IndexError included.
     except Exception as error:
         raise BadInput(
-            f"{path.name}: the cells must be a file GeoPandas reads "
+            f"{path.name}: the {what} must be a file GeoPandas reads "
             f"(GeoPackage, GeoJSON, shapefile, GeoParquet), got: {str(error)[:200] or type(error).__name__}"
         ) from None
     if not isinstance(frame, gpd.GeoDataFrame):
-        raise BadInput(f"{path.name}: the cells must have a geometry, found only the columns {some(frame)}")
+        raise BadInput(f"{path.name}: the {what} must have a geometry, found only the columns {some(frame)}")
     return frame
+
+
+def _is_geoparquet(path: Path) -> bool:
+    """Whether it is a file of GeoParquet, or a folder of such files; what GDAL calls a folder has a suffix."""
+    return is_parquet(path) or (path.is_dir() and not path.suffix)
+
+
+def _geoparquet(path: Path) -> Any:
+    parts = [gpd.read_parquet(file) for file in public_files(path)]
+    return pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0]
 
 
 def _ids(column: Any, path: Path) -> NDArray[np.object_]:

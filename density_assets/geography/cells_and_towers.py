@@ -5,6 +5,7 @@ Only values live here; reading them from files is `cells.py` and `towers.py`, in
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,6 +13,8 @@ from typing import Any
 import numpy as np
 import shapely
 from numpy.typing import NDArray
+
+BILLION = 10**9
 
 
 @dataclass(frozen=True)
@@ -55,8 +58,10 @@ class Towers:
     antennas: every identifier a record may carry and the position in `ids` of its site;
         antennas that share a point share a site, antennas outside the city are absent.
     merged, outside: how many antennas were merged into another's site or dropped, for the log.
-    repeated: how many rows of the list name an antenna that an earlier one does.
+    repeated: how many rows of the list name an antenna that another one does.
     beyond: identifiers of antennas outside the city: records at them are no records at unknown antennas.
+    moved: how many antennas are listed at several places and stand where their newest row says.
+    expired: how many rows ended before the first week of the city.
     """
 
     ids: NDArray[Any]
@@ -66,21 +71,27 @@ class Towers:
     outside: int = 0
     repeated: int = 0
     beyond: tuple[Any, ...] = ()
+    moved: int = 0
+    expired: int = 0
 
     def __len__(self) -> int:
         return len(self.ids)
 
 
-def geography_hash(cells: Cells, towers: Towers) -> str:
+def geography_hash(cells: Cells, towers: Towers, footprints: Sequence[tuple[str, str, float]] = ()) -> str:
     """One hash of the public geography, to the centimetre: measurements of another geography are other measurements.
 
     It must not change with the version of a library, or an upgrade would pay for every release again; hence coordinates
     rounded to centimetres and written as text.
+
+    footprints: tower, cell and share, where footprints take the place of areas; shares count to a billionth.
     """
-    content = {
+    content: dict[str, Any] = {
         "cells": [[str(id_), _centimetres(shape)] for id_, shape in zip(cells.ids, cells.polygons, strict=True)],
         "towers": [[str(id_), *_rounded(xy)] for id_, xy in zip(towers.ids, towers.xy, strict=True)],
     }
+    if footprints:
+        content["footprints"] = [[tower, cell, round(share * BILLION)] for tower, cell, share in footprints]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 

@@ -21,8 +21,9 @@ class Overlaps:
     """Every piece (tower cell ∩ cell) larger than a sliver, sorted by tower, then cell.
 
     tower, cell: positions of the two sides of each piece.
-    area: area of each piece in square metres.
+    area: area of each piece in square metres; its share itself where footprints say it.
     towers, cells: how many there are of each, with or without pieces.
+    footprints: whether shares were stated (`footprints.py`), and no areas measured.
     """
 
     tower: NDArray[np.int32]
@@ -30,6 +31,7 @@ class Overlaps:
     area: NDArray[np.float64]
     towers: int
     cells: int
+    footprints: bool = False
 
     def __len__(self) -> int:
         return len(self.area)

@@ -8,18 +8,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-import geopandas as gpd
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from density_assets.errors import BadInput, missing_column, some
+from density_assets.geography.cells import read_frame
 from density_assets.geography.identifiers import refuse_unprintable
 from density_assets.geography.public_tables import column_of, read_public_table, refuse_other_keys
 from density_assets.settings import CitySettings, Settings
 
 CELL, REGION, NAME = "cell_id", "region_id", "region_name"
-GEOPARQUET_SUFFIXES = {".parquet", ".geoparquet"}
 
 
 @dataclass(frozen=True)
@@ -89,7 +88,7 @@ def _of_table(path: Path, city: CitySettings) -> pl.DataFrame:
 
 def _of_cells_file(path: Path, city: CitySettings) -> pl.DataFrame:
     """Cell, region and name of columns of the file of cells, which was read before and can be."""
-    frame = gpd.read_parquet(path) if path.suffix.lower() in GEOPARQUET_SUFFIXES else gpd.read_file(path)
+    frame = read_frame(path, None, "cells")
     wanted = {CELL: city.cell_id, REGION: city.region_id, NAME: city.region_name or city.region_id}
     for role, column in wanted.items():
         if column not in frame.columns:

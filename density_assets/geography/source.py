@@ -1,8 +1,11 @@
 """Where a city's public geography comes from: invented, or read from the files its settings name."""
 
+import polars as pl
+
 from density_assets.geography.cells import read_cells
 from density_assets.geography.cells_and_towers import Cells, Towers
 from density_assets.geography.embedded import embedded_city
+from density_assets.geography.footprints import Footprints, read_footprints
 from density_assets.geography.towers import read_towers
 from density_assets.settings import Settings
 
@@ -12,7 +15,7 @@ def city_cells(settings: Settings) -> Cells:
     city = settings.city
     if city.cells is None or city.cell_id is None:
         return embedded_city()[0]
-    return read_cells(settings.path(city.cells), city.cell_id)
+    return read_cells(settings.path(city.cells), city.cell_id, city.cells_crs)
 
 
 def city_towers(settings: Settings, cells: Cells) -> Towers:
@@ -27,4 +30,25 @@ def city_towers(settings: Settings, cells: Cells) -> Towers:
         y=city.tower_y,
         crs=city.tower_crs,
         cells=cells,
+        valid_from=city.tower_valid_from,
+        valid_to=city.tower_valid_to,
+        since=city.first_week,
+    )
+
+
+def city_footprints(settings: Settings, antennas: pl.DataFrame, cells: Cells) -> Footprints | None:
+    """Which areas antennas are heard in; none where areas of overlap say it.
+
+    antennas: as `antennas_table` has them.
+    """
+    city = settings.city
+    if city.footprints is None:
+        return None
+    return read_footprints(
+        settings.path(city.footprints),
+        tower=city.footprint_tower,
+        cell=city.footprint_cell,
+        share=city.footprint_share,
+        antennas=antennas,
+        cell_ids=cells.ids.tolist(),
     )

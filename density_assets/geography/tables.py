@@ -83,11 +83,12 @@ def towers_from(table: pl.DataFrame) -> Towers:
 
 def overlaps_table(pieces: Overlaps, towers: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     """One row per piece."""
+    areas = pl.Series([None] * len(pieces), dtype=pl.Float64) if pieces.footprints else pieces.area
     return pl.DataFrame(
         {
             "tower_id": towers["tower_id"].gather(pieces.tower),
             "cell_id": cells["cell_id"].gather(pieces.cell),
-            "area_m2": pieces.area,
+            "area_m2": areas,
             "share": pieces.share,
         }
     )
@@ -97,7 +98,21 @@ def overlaps_from(table: pl.DataFrame, towers: pl.DataFrame, cells: pl.DataFrame
     """The pieces a table holds, by position in the lists of towers and cells."""
     tower = _positions(table["tower_id"], towers["tower_id"])
     cell = _positions(table["cell_id"], cells["cell_id"])
-    return Overlaps(tower, cell, table["area_m2"].to_numpy(), len(towers), len(cells))
+    stated = stated_in(table)
+    area = table["share" if stated else "area_m2"].to_numpy()
+    return Overlaps(tower, cell, area, len(towers), len(cells), stated)
+
+
+def stated_in(overlaps: pl.DataFrame) -> bool:
+    """Whether the shares of a table are footprints: those have no areas."""
+    return overlaps["area_m2"].null_count() == len(overlaps)
+
+
+def footprints_from(overlaps: pl.DataFrame) -> list[tuple[str, str, float]]:
+    """Tower, cell and share of each piece, if they are footprints; else nothing."""
+    if not stated_in(overlaps):
+        return []
+    return list(overlaps.select(pl.col("tower_id", "cell_id").cast(pl.String), "share").iter_rows())
 
 
 def cover_table(cover: Cover, towers: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:

@@ -1,10 +1,12 @@
-"""Read the tower sites of a city from an antenna list, CSV or Parquet.
+"""Read the tower sites of a city from an antenna list: CSV or Parquet, one file or many.
 
 Several antennas on one point are one site: visits are counted per site, or a phone that hops between two
 antennas of one mast would be counted twice.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -17,79 +19,84 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
-from density_assets.damage import POLARS_DAMAGE
-from density_assets.errors import BadInput, missing_column, some
+from density_assets.errors import BadInput, some
 from density_assets.geography.cells_and_towers import Cells, Towers
 from density_assets.geography.identifiers import refuse_unprintable
+from density_assets.geography.listed_rows import numbers, read_rows
+from density_assets.geography.public_files import public_files
+from density_assets.geography.validity import FROM, TO, newest, still_valid
 
-PARQUET_SUFFIXES = {".parquet", ".pq"}
 # Coordinates are rounded and projected on their way here; nearer than this is the same place.
 SAME_PLACE_M = 0.01
 # Stands for the infinity a projection returns where it is not defined: finite, and far from any city.
 NOWHERE_M = 1e15
 
 
-def read_towers(path: Path, *, tower_id: str | None, x: str, y: str, crs: str, cells: Cells) -> Towers:
+def read_towers(
+    path: Path,
+    *,
+    tower_id: str | None,
+    x: str,
+    y: str,
+    crs: str,
+    cells: Cells,
+    valid_from: str | None = None,
+    valid_to: str | None = None,
+    since: date = date.min,
+) -> Towers:
     """Read the antennas, merge those on one point, drop those outside the city.
 
+    path: a file, a folder of Parquet, or a pattern of files.
     tower_id: the column of the identifier that visit records carry; without it the sites inside the city
         are numbered from 1 in order of first appearance. Whole numbers are integers, all else is text
         (a CSV column with a leading zero anywhere is text).
     x, y: the columns of the coordinates (longitude and latitude, or metres), in the system `crs`.
+    valid_from, valid_to: the columns of the days between which a row holds; rows that ended before `since` are left
+        out, and of an antenna that moved the newest row counts.
     """
-    columns = {"x": x, "y": y} if tower_id is None else {"tower_id": tower_id, "x": x, "y": y}
-    rows = _read(path, columns)
-    raw = np.column_stack([_coordinates(rows["x"], path, x), _coordinates(rows["y"], path, y)])
+    roles = {"tower_id": tower_id, "x": x, "y": y, FROM: valid_from, TO: valid_to}
+    columns = {role: column for role, column in roles.items() if column is not None}
+    files = public_files(path)
+    listed = _in_one_order(read_rows(files, columns, "towers"), files)
+    rows = still_valid(listed, since, path, columns)
+    if len(rows) == 0:
+        raise BadInput(
+            f"{path.name}: some tower must be valid on {since} or later, found none of {len(listed)} that is"
+        )
+    raw = _points(rows, path, x, y)
     xy = _projected(raw, crs, cells.crs, path)
     place = _places(xy)
+    moved = 0
     if tower_id is None:
         ids, antennas = None, np.arange(len(rows))
     else:
         ids = _identifiers(rows["tower_id"], path, tower_id)
-        antennas = _first_rows(ids, place, path, tower_id)
+        latest = np.flatnonzero(newest(rows, ids))
+        moved = _moved(ids, place)
+        antennas = latest[_first_rows(ids[latest], place[latest], path, tower_id)]
     there = _inside(xy[antennas], cells)
     inside, beyond = antennas[there], antennas[~there]
     if len(inside) == 0:
         raise _all_outside(raw, xy, crs, cells, path)
     sites = _sites(ids, xy, place, inside, outside=len(beyond))
     named = () if ids is None else tuple(ids[beyond].tolist())
-    return replace(sites, repeated=len(rows) - len(antennas), beyond=named)
+    repeated, expired = len(rows) - len(antennas), len(listed) - len(rows)
+    return replace(sites, beyond=named, repeated=repeated, moved=moved, expired=expired)
 
 
-def _read(path: Path, columns: dict[str, str]) -> pl.DataFrame:
-    """The wanted columns, by role; all of them text if the file is CSV."""
-    if not path.exists():
-        raise BadInput(f"{path}: the file of the towers must exist, found nothing there")
-    parquet = path.suffix.lower() in PARQUET_SUFFIXES
-    try:
-        scan = pl.scan_parquet(path) if parquet else pl.scan_csv(path, infer_schema=False)
-        there = scan.collect_schema().names()
-        for role, column in columns.items():
-            if column not in there:
-                raise missing_column(path, role, column, there)
-        frame = scan.select(pl.col(column).alias(role) for role, column in columns.items()).collect()
-    except POLARS_DAMAGE as error:
-        words = str(error)[:200]
-        raise BadInput(f"{path.name}: the towers must be a Parquet file or a CSV in UTF-8, got: {words}") from None
-    if len(frame) == 0:
-        raise BadInput(f"{path.name}: a city must have at least one tower, found no rows")
-    return frame
+def listed_points(path: Path, x: str, y: str) -> NDArray[np.float64]:
+    """All points of an antenna list, as they stand there."""
+    return _points(read_rows(public_files(path), {"x": x, "y": y}, "towers"), path, x, y)
 
 
-def _coordinates(values: pl.Series, path: Path, column: str) -> NDArray[np.float64]:
-    """A column of finite numbers."""
-    if not (values.dtype == pl.String or values.dtype.is_numeric()):
-        raise BadInput(f"{path.name}: coordinates in {column!r} must be numbers, found {values.dtype}")
-    text = values.str.strip_chars() if values.dtype == pl.String else values
-    numbers = text.cast(pl.Float64, strict=False).to_numpy()
-    bad = np.flatnonzero(~np.isfinite(numbers))
-    if len(bad):
-        named = [f"{values[int(row)]!r} (row {row + 1})" for row in bad]
-        raise BadInput(
-            f"{path.name}: coordinates in {column!r} must be numbers with a decimal point, "
-            f"found {len(bad)} that are not: {some(named)}"
-        )
-    return numbers
+def _points(rows: pl.DataFrame, path: Path, x: str, y: str) -> NDArray[np.float64]:
+    return np.column_stack([numbers(rows[role], path, name, "coordinates") for role, name in (("x", x), ("y", y))])
+
+
+def _in_one_order(rows: pl.DataFrame, files: Sequence[Path]) -> pl.DataFrame:
+    """Rows of one file as they stand; of many by what they say: how Spark cuts files must not change a city."""
+    flat = [name for name, kind in rows.schema.items() if not kind.is_nested()]
+    return rows.sort(flat) if len(files) > 1 and flat else rows
 
 
 def _projected(raw: NDArray[np.float64], crs: str, metric: str, path: Path) -> NDArray[np.float64]:
@@ -137,6 +144,12 @@ def _identifiers(values: pl.Series, path: Path, column: str) -> NDArray[Any]:
         f"{path.name}: ids in {column!r} must be text or whole numbers below 2^63, "
         f"got {known.dtype} such as {some(known.head(3).to_list())}"
     )
+
+
+def _moved(ids: NDArray[Any], place: NDArray[np.int64]) -> int:
+    """How many antennas are listed at more than one place."""
+    pairs = np.unique(np.column_stack([np.unique(ids, return_inverse=True)[1], place]), axis=0)
+    return int(np.sum(np.unique(pairs[:, 0], return_counts=True)[1] > 1))
 
 
 def _first_rows(ids: NDArray[Any], place: NDArray[np.int64], path: Path, column: str) -> NDArray[np.int64]:

@@ -12,6 +12,7 @@ import dagster as dg
 from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
 
 from density_assets.city import City
+from density_assets.graph.freshness import freshness_sensor
 from density_assets.graph.jobs import JOBS
 from density_assets.graph.naming import instance_folder, key, own
 from density_assets.graph.partitions import weekly_partitions
@@ -57,7 +58,7 @@ def sensors(city: City, job: UnresolvedAssetJobDefinition) -> list[dg.SensorDefi
     """Those that make sense for a city: real records become complete, simulated ones always are."""
     useful = []
     if city.settings.city.visits is not None:
-        useful.append(_complete_weeks(city, job))
+        useful += [_complete_weeks(city, job), freshness_sensor(city)]
     if city.settings.alerts.wanted:
         useful.append(_failure_alerts(city, instance_folder(city) / "undelivered_alerts.jsonl"))
     return useful

@@ -18,6 +18,7 @@ from density_assets.calendar import HOURS
 from density_assets.estimation.rounding import round_by_largest_remainder
 from density_assets.geography.tables import cells_from
 from density_assets.graph.estimating import known_sums
+from density_assets.graph.missing_hours import missing_hours
 from density_assets.graph.step import Step
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.charges import Budget
@@ -61,8 +62,9 @@ def rounded(step: Step, estimate: pl.DataFrame, cells: pl.DataFrame) -> pl.DataF
     """An estimate as a table of whole counts, with the hours' times."""
     city = cells_from(cells)
     ids = pl.Series("cell_id", city.ids.tolist())
-    counts = round_by_largest_remainder(series.matrix(estimate, ids, "visits"))
-    return density_table(city, counts, series.matrix(estimate, ids, "standard_error"), step.clock)
+    happens = ~np.isin(np.arange(HOURS), missing_hours(step))
+    visits, errors = (series.matrix(estimate, ids, name) * happens for name in ("visits", "standard_error"))
+    return density_table(city, round_by_largest_remainder(visits), errors, step.clock)
 
 
 def count_files(step: Step, density: pl.DataFrame, cells: pl.DataFrame) -> dict[Path, bytes]:
@@ -210,7 +212,7 @@ def page_file(
     if summary is not None:
         happens = ~np.isin(np.arange(HOURS), step.clock.missing)
         areas = areas_by_day(summary, counts, errors, city.centroids, happens)
-    worth = _worth_to_say(step, density, sums)
+    worth, clocks = _worth_to_say(step, density, sums), clock_note(step.clock, counted=step.layout == FIRST)
     page = report_html(
         ReportData(
             city=step.settings.city.name,
@@ -222,7 +224,7 @@ def page_file(
             standard_errors=errors,
             statement=files.file("privacy_statement", "md").read_text(encoding="utf-8"),
             downloads=downloads,
-            notes=[*notes, clock_note(step.clock), *([str(worth)] if worth and not worth.too_small else [])],
+            notes=[*notes, clocks, *([str(worth)] if worth and not worth.too_small else [])],
             manifest=files.file("manifest", "json").name,
             fingerprint=seal.fingerprint,
             vintage=_vintage(step),

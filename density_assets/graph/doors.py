@@ -28,7 +28,6 @@ from density_assets.schemes.scheme import SERIES, TOTALS, WHERE, Counts, Scheme,
 from resources.draws import Measurement
 
 PLACES = {"towers": "towers", "cells": "cells", "cover": "cover_graph"}  # the public list of each kind of place
-IDENTITY = ("cells", "towers")  # a release is one of this geography: its key holds their hash
 COUNTED = {  # the column that a door adds noise to, by table
     "tower_series": "weighted",
     "iris_series": "truncated",
@@ -77,13 +76,18 @@ def _series_columns(city: City) -> Columns:
     }
 
 
+def identity(city: City) -> tuple[str, ...]:
+    """The public lists that a release is identified by: its key holds their hash."""
+    return ("cells", "towers", *(("overlaps",) if city.settings.city.footprints else ()))
+
+
 def _totals_deps(city: City) -> tuple[str, ...]:
-    return (*_reads(city, TOTALS), *IDENTITY, *_lists(city.scheme, _reads(city, TOTALS)))
+    return (*_reads(city, TOTALS), *identity(city), *_lists(city.scheme, _reads(city, TOTALS)))
 
 
 def _series_deps(city: City) -> tuple[str, ...]:
     clustered = ("clusters",) if city.scheme.clustered else ()
-    return (*_reads(city, SERIES), *clustered, *IDENTITY, *_lists(city.scheme, _reads(city, SERIES)))
+    return (*_reads(city, SERIES), *clustered, *identity(city), *_lists(city.scheme, _reads(city, SERIES)))
 
 
 @asset(Zone.MECHANISM, _totals_columns, deps=_totals_deps, kinds=("opendp", "duckdb"))

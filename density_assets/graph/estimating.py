@@ -13,7 +13,8 @@ from density_assets.geography.places import Places
 from density_assets.geography.tables import GEOGRAPHY, place_ids, places_from
 from density_assets.graph.assets import asset
 from density_assets.graph.columns import SETTINGS, Columns, column
-from density_assets.graph.doors import IDENTITY, PLACES, cluster_labels
+from density_assets.graph.doors import PLACES, cluster_labels, identity
+from density_assets.graph.missing_hours import without_missing
 from density_assets.graph.past import DRAWN, ESTIMATE, PAST, learns, refuse_unknown_draws, state_after
 from density_assets.graph.step import Made, Step
 from density_assets.graph.zones import GROUPS
@@ -49,7 +50,7 @@ def _clusters_columns(city: City) -> Columns:
 def _clusters_deps(city: City) -> tuple[str, ...]:
     """A scheme that does not cluster looks at the list of its places only."""
     if not city.scheme.clustered:
-        return (*IDENTITY, PLACES[city.scheme.places])
+        return (*identity(city), PLACES[city.scheme.places])
     return ("noisy_totals", *GEOGRAPHY[city.scheme.places])
 
 
@@ -179,7 +180,8 @@ def errors_of_sums(
     if summary is None:
         step.warn(f"errors of sums of the week of {step.week} are not published: they are no finite numbers")
         return Made(pl.DataFrame(schema=SCHEMA))
-    return Made(errors_table(summary, step.read("cells")["cell_id"]), facts={"kinds": len(summary.kinds)})
+    table = without_missing(step, errors_table(summary, step.read("cells")["cell_id"]))
+    return Made(table, facts={"kinds": len(summary.kinds)})
 
 
 def of_sums(city: City) -> tuple[str, ...]:

@@ -34,6 +34,7 @@ from density_assets.graph.contents import (
 from density_assets.graph.describing import description_files
 from density_assets.graph.estimating import ORIGINS_OF_SUMS
 from density_assets.graph.following import OPEN, other_estimate, other_files
+from density_assets.graph.missing_hours import without_missing
 from density_assets.graph.past import DRAWN, PAST, folded, learns, measured_in, refuse_unknown_draws, state_after
 from density_assets.graph.signing import Noted, aside_of, covering, listed, sign
 from density_assets.graph.step import Made, Step
@@ -129,7 +130,7 @@ def _sums_of(step: Step, final: Estimated, estimate: WeekEstimate) -> pl.DataFra
     """Errors of sums of cells, as `final_errors_of_sums` keeps them."""
     summary = sums_in_cells(estimate, places_from(step.read, "towers").to_cells("towers"))
     none = pl.DataFrame(schema=SCHEMA)
-    table = none if summary is None else errors_table(summary, step.read("cells")["cell_id"])
+    table = none if summary is None else without_missing(step, errors_table(summary, step.read("cells")["cell_id"]))
     return table.with_columns(upto=pl.lit(final.later[-1].week))
 
 

@@ -9,6 +9,7 @@ from dagster._core.definitions.unresolved_asset_job_definition import Unresolved
 from density_assets.calendar import parse_week
 from density_assets.city import City
 from density_assets.errors import BadInput
+from density_assets.graph.freshness import check_key, watched
 from density_assets.graph.naming import everything, key, own
 from density_assets.graph.zones import FINAL, GROUPS, STUDY_GROUPS, WRITER
 from density_assets.privacy.zones import Zone
@@ -35,7 +36,7 @@ def weekly_release(city: City, weeks: dg.PartitionsDefinition[str]) -> Unresolve
     apart = [*STUDY_GROUPS.values(), FINAL, *([] if city.synthetic else [GROUPS[Zone.EVALUATION]])]
     return dg.define_asset_job(
         own(city, WEEKLY),
-        selection=everything(city) - _groups(city, *apart),
+        selection=everything(city) - _groups(city, *apart) - _apart(city),
         partitions_def=weeks,
         config=ON_THE_TERMINAL,
         description="One week of the city, from its records to everything derived from them.",
@@ -46,7 +47,7 @@ def rebuild_release(city: City, weeks: dg.PartitionsDefinition[str]) -> Unresolv
     """A released week again, from what is stored."""
     return dg.define_asset_job(
         own(city, REBUILD),
-        selection=_groups(city, GROUPS[Zone.PUBLIC], GROUPS[Zone.MECHANISM], GROUPS[Zone.RELEASE]),
+        selection=_groups(city, GROUPS[Zone.PUBLIC], GROUPS[Zone.MECHANISM], GROUPS[Zone.RELEASE]) - _apart(city),
         partitions_def=weeks,
         config=ON_THE_TERMINAL,
         description="Tables and files of a released week, made again from its stored draws: no records, no charge.",
@@ -89,6 +90,11 @@ def audit_job(city: City) -> UnresolvedAssetJobDefinition:
 
 def _groups(city: City, *groups: str) -> dg.AssetSelection:
     return dg.AssetSelection.groups(*(own(city, group) for group in groups))
+
+
+def _apart(city: City) -> dg.AssetSelection:
+    """Checks that are of no single week."""
+    return dg.AssetSelection.checks(*([check_key(city)] if watched(city) else []))
 
 
 def _register(city: City) -> dg.AssetSelection:

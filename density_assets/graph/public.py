@@ -3,9 +3,10 @@
 import polars as pl
 import shapely
 
+from density_assets.city import City
 from density_assets.geography.cover import minimum_cover
 from density_assets.geography.overlaps import overlaps as find_overlaps
-from density_assets.geography.source import city_cells, city_towers
+from density_assets.geography.source import city_cells, city_footprints, city_towers
 from density_assets.geography.tables import (
     antennas_table,
     cells_from,
@@ -19,7 +20,7 @@ from density_assets.geography.tables import (
 )
 from density_assets.geography.voronoi import tower_cells as voronoi
 from density_assets.graph.assets import asset
-from density_assets.graph.columns import SETTINGS, column
+from density_assets.graph.columns import SETTINGS, Columns, column
 from density_assets.graph.step import Made, Step
 from density_assets.privacy.zones import Zone
 from density_assets.publication.pictures.maps import cover_map, outline_map
@@ -67,7 +68,10 @@ def antennas(step: Step, cells: pl.DataFrame) -> Made:
         step.say(f"{towers.merged} antennas share a point with another and were merged into its site")
     if towers.outside:
         step.warn(f"{towers.outside} antennas lie outside the cells and were left out")
-    facts = {"sites": len(towers), "merged": towers.merged, "outside": towers.outside}
+    if towers.moved:
+        step.warn(f"{towers.moved} antennas moved: they stand where their newest row says, in all weeks")
+    counts = ("merged", "outside", *(name for name in ("moved", "expired") if getattr(towers, name)))
+    facts = {"sites": len(towers), **{name: getattr(towers, name) for name in counts}}
     return Made(antennas_table(towers), facts=facts)
 
 
@@ -104,22 +108,38 @@ def tower_cells(step: Step, towers: pl.DataFrame, cells: pl.DataFrame) -> Made:
     return Made(table, {"map": outline_map(shapes, f"{len(table)} tower cells", xy)}, {"tower_cells": len(table)})
 
 
+def _overlaps_columns(city: City) -> Columns:
+    shapes = ("tower_cells.geometry", "cells.geometry")
+    ids = {"tower_id": column(TOWER_ID, "tower_cells.tower_id"), "cell_id": column(CELL_ID, "cells.cell_id")}
+    if city.settings.city.footprints is None:
+        return ids | {
+            "area_m2": column("area of the piece", *shapes),
+            "share": column("area of the piece as a part of its tower cell", *shapes),
+        }
+    stated = (SETTINGS, "antennas.antenna_id", "antennas.site", "cells.cell_id")
+    return ids | {
+        "area_m2": column("empty: footprints say shares, and no areas", SETTINGS),
+        "share": column("mean share of the cell in the footprints of the site's antennas, within the city", *stated),
+    }
+
+
 @asset(
     Zone.PUBLIC,
-    {
-        "tower_id": column(TOWER_ID, "tower_cells.tower_id"),
-        "cell_id": column(CELL_ID, "cells.cell_id"),
-        "area_m2": column("area of the piece", "tower_cells.geometry", "cells.geometry"),
-        "share": column("area of the piece as a part of its tower cell", "tower_cells.geometry", "cells.geometry"),
-    },
+    _overlaps_columns,
+    deps=lambda city: ("antennas",) if city.settings.city.footprints else (),
 )
 def overlaps(step: Step, tower_cells: pl.DataFrame, cells: pl.DataFrame) -> Made:
-    """The pieces in which tower cells and cells overlap by more than 1 m².
+    """The pieces in which tower cells and cells overlap by more than 1 m²; or the footprints that settings give.
 
     A visit seen at a tower is spread over the cells by these shares, which sum to one for every tower.
     """
-    pieces = find_overlaps(polygons(tower_cells), polygons(cells))
-    return Made(overlaps_table(pieces, tower_cells, cells), facts={"overlaps": len(pieces)})
+    if step.settings.city.footprints is None:
+        pieces = find_overlaps(polygons(tower_cells), polygons(cells))
+        return Made(overlaps_table(pieces, tower_cells, cells), facts={"overlaps": len(pieces)})
+    found = city_footprints(step.settings, step.read("antennas"), cells_from(cells))
+    assert found is not None  # settings name them
+    facts = {"overlaps": len(found.pieces), "outside": round(found.outside, 4), "unknown_antennas": found.unknown}
+    return Made(overlaps_table(found.pieces, tower_cells, cells), facts=facts)
 
 
 @asset(

@@ -33,6 +33,7 @@ FURTHER_FILES = (  # since layout 2
     ("measurements", "parquet"),
 )
 DESCRIPTIONS = (("datapackage", "json"), ("dcat", "jsonld"), ("dp_deployment", "yaml"))  # since layout 2
+COUNTED = "its counts mean nothing"  # of an hour that does not happen, in the first layout
 FIRST_COLUMNS = ("cell_id", "hour", "timestamp", "count", "standard_error")  # all that files of the first layout have
 DICTIONARY = """# Data dictionary: {city}, week of {week}
 
@@ -151,13 +152,14 @@ def areas_km2(cells: Cells) -> list[float]:
     return [round(area / 1e6, 4) for area in cells.areas.tolist()]
 
 
-def clock_note(clock: WeekClock) -> str:
-    """What clocks do in the week."""
+def clock_note(clock: WeekClock, *, counted: bool = False) -> str:
+    """What clocks do in the week. counted: whether an hour that does not happen has counts."""
     if clock.repeated:
         return f"Clocks go back this week: hour {', '.join(map(str, clock.repeated))} happens twice and is one slot."
     if clock.missing:
         skipped = ", ".join(map(str, clock.missing))
-        return f"Clocks go forward this week: hour {skipped} does not happen; its counts mean nothing."
+        said = COUNTED if counted else "its counts are zero, and certain"
+        return f"Clocks go forward this week: hour {skipped} does not happen; {said}."
     return "Clocks do not change this week."
 
 
@@ -180,7 +182,8 @@ def dictionary(
     vintage = f"{named_final(upto)}\n\n" if upto else ""
     columns = "\n".join(f"| `{name}` | {meaning} |" for name, meaning in MEANING.items())
     sums = OF_SUMS.format(file=errors_of_sums, columns=columns) if errors_of_sums else ""
-    note = clock_note(clock) if worth is None else f"{clock_note(clock)}\n\n{worth.note}"
+    said = clock_note(clock, counted=not tables)
+    note = said if worth is None else f"{said}\n\n{worth.note}"
     return DICTIONARY.format(
         city=city,
         week=clock.week,

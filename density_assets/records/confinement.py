@@ -9,6 +9,7 @@ from pathlib import Path
 
 from density_assets.environment import SHARED_INSTANCE
 from density_assets.errors import BadInput
+from density_assets.geography.public_files import public_files
 from density_assets.records.found_files import RecordFile
 from density_assets.setting_types import is_url
 from density_assets.settings import Settings
@@ -46,5 +47,6 @@ def _kept_there(file: str, roots: Iterable[str]) -> bool:
 def named_files(settings: Settings) -> list[Path]:
     """The files that settings name: what the public geography and factors are read from, and where alerts go."""
     city = settings.city
-    named = (city.cells, city.towers, city.regions, *settings.people.tables.values(), settings.alerts.file)
-    return [settings.path(file) for file in named if file is not None]
+    lists = [settings.path(file) for file in (city.cells, city.towers, city.footprints) if file is not None]
+    files = (city.regions, *settings.people.tables.values(), settings.alerts.file)
+    return [*(file for path in lists for file in public_files(path)), *map(settings.path, filter(None, files))]

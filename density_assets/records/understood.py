@@ -199,7 +199,7 @@ def time_form(value: object, kind: str = "text") -> TimeForm:
         number = float(text.replace(",", "."))
         if number < 1e8:
             return "time of day" if 0 <= number < 240_000 else "not readable"
-        return next(form for limit, form in BY_SIZE if number < limit)
+        return next((form for limit, form in BY_SIZE if number < limit), "not readable")
     if re.fullmatch(r"\d\d?:\d\d(:\d\d([.,]\d+)?)?", text):
         return "time of day"
     if re.match(r"\d{4}-?\d\d-?\d\d", text):

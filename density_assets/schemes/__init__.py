@@ -6,6 +6,7 @@ from density_assets.schemes.fourier import Fourier
 from density_assets.schemes.lowrank import LowRank, LowRankWithoutTowers
 from density_assets.schemes.moving.schemes import Direct, DynamicHybrid, StaticHybrid, Threshold
 from density_assets.schemes.scheme import Scheme
+from density_assets.settings import Settings
 
 SCHEMES: dict[str, Scheme] = {
     scheme.name: scheme
@@ -39,6 +40,17 @@ def scheme_of(name: str, version: int | None = None) -> Scheme:
             "not have: use the one that drew it, or a newer one"
         )
     return EARLIER[name, version]
+
+
+def refuse_without_areas(settings: Settings) -> None:
+    """Raise if a scheme needs the areas of what it counts at, and footprints say that there are none."""
+    scheme = SCHEMES[settings.scheme.name]
+    if settings.city.footprints and scheme.clustered and scheme.places == "cover":
+        fitting = ", ".join(name for name, one in SCHEMES.items() if not (one.clustered and one.places == "cover"))
+        raise BadInput(
+            f"with footprints, scheme.name must be one of {fitting}, got {scheme.name}: it merges small tower cells "
+            "with their neighbours by their areas, which footprints do not have"
+        )
 
 
 def learning_scheme(name: str, version: int | None = None) -> LowRank | None:

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from density_assets.geography.cells_and_towers import geography_hash
-from density_assets.geography.tables import antennas_inside, cells_from, towers_from, towers_table
+from density_assets.geography.tables import antennas_inside, cells_from, footprints_from, towers_from, towers_table
 from density_assets.privacy.charges import population_name
 from density_assets.settings import CitySettings, Settings
 
@@ -63,12 +63,13 @@ def _reading(city: CitySettings) -> Stamp:
     return {"reading": changed} if changed and not city.synthetic else {}
 
 
-def geography_stamp(antennas: pl.DataFrame, cells: pl.DataFrame) -> Stamp:
-    """The public lists that say where a record is counted: the antennas alone, and with the cells."""
+def geography_stamp(antennas: pl.DataFrame, cells: pl.DataFrame, overlaps: pl.DataFrame | None = None) -> Stamp:
+    """The public lists that say where a record is counted: the antennas alone, and with the cells and footprints."""
     sites = antennas_inside(antennas).select(
         "antenna_id", "tower_id", (pl.col("x", "y") * 100).round().cast(pl.Int64)
     )  # centimetres
-    geography = geography_hash(cells_from(cells), towers_from(towers_table(antennas)))
+    shares = [] if overlaps is None else footprints_from(overlaps)
+    geography = geography_hash(cells_from(cells), towers_from(towers_table(antennas)), shares)
     listed = hashlib.sha256(json.dumps(sites.rows()).encode()).hexdigest()
     return {"antennas": listed[:16], "geography": geography[:16]}
 

@@ -156,8 +156,9 @@ class Store(ReleasedTables):
         """What a table would be made under today; nothing if the store was opened without settings."""
         if not self._stamp:
             return {}
-        if self._geography[0] != (written := self.written("antennas", "cells")):
-            self._geography = written, geography_stamp(self.read_public("antennas"), self.read_public("cells"))
+        if self._geography[0] != (written := self.written("antennas", "cells", "overlaps")):
+            lists = ("antennas", "cells", *(("overlaps",) if written[-1] else ()))
+            self._geography = written, geography_stamp(*map(self.read_public, lists))
         return stamp_of(table, {**self._stamp, **self._geography[1]})
 
     def refuse_week(self, table: str, week: date) -> None:

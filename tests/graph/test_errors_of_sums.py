@@ -1,6 +1,7 @@
 """Errors of sums with a release: a file that is stated, signed and explained, and what readers do with it."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -50,6 +51,9 @@ def test_the_page_shows_the_whole_city_as_readers_compute_it(release, monkeypatc
     assert f">{density['count'].sum():,}<" in week
     margin = float(f"{1.96 * words['whole_city']:.2g}")
     assert f">{margin:,.0f}<" in week
+    (drawn,) = re.findall(r'id="data">(.*?)</script>', page)
+    assert json.loads(drawn)["sums"]["kinds"]  # from which the page tells the error of what a reader chooses
+    assert json.loads(drawn)["groups"][0] == ["whole city", list(range(density.cell_id.nunique()))]
     squares = (density.standard_error**2).sum() ** 0.5
     assert words["whole_city"] > 1.2 * squares  # adding squares is not enough
     assert f'href="./{FILE}"' in page

@@ -630,7 +630,7 @@ def test_a_published_file_is_not_overwritten_by_another(attack):
 def test_a_week_is_published_with_other_files_if_a_person_says_so(attack, monkeypatch):
     """A newer software may write the page otherwise: recorded, with what it replaces, and then quiet."""
     (before,), published = publications(attack), attack.published()
-    monkeypatch.setattr("density_assets.graph.contents.clock_note", lambda clock: "A newer page.")
+    monkeypatch.setattr("density_assets.graph.contents.clock_note", lambda clock, **_: "A newer page.")
     assert f"report_{WEEK}.html would be another" in attack.again()[0]
     assert attack.published() == published
     assert attack.again(again="yes") == []

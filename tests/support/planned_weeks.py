@@ -1,6 +1,6 @@
 """Weeks of a small city as files a planner has: pages, counts as CSV and Parquet, errors of sums, cells."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
@@ -21,6 +21,7 @@ SIDE, HOURS = 6, 168
 CELLS = SIDE**2
 EARLIER, LATER, CLOCKS_CHANGE = date(2007, 9, 10), date(2007, 9, 17), date(2008, 3, 24)
 SKIPPED = 6 * 24 + 2  # Sunday 02:00, when clocks go forward
+EARLY = 3  # Monday 03:00: left out by clocks in the earlier week of notebooks
 EVENT = (14, 5 * 24 + 20)  # a cell and Saturday 20:00: 900 visits more in the later week
 IDS = [f"C{number:02}" for number in range(CELLS - 1)] + ['quai "B", east']
 SQUARES = np.array(
@@ -117,11 +118,16 @@ def written(folder: Path) -> dict[date, Path]:
 
 
 def written_for_notebooks(folder: Path) -> None:
-    """Counts, errors of sums and cells of the two ordinary weeks, as files of a release."""
+    """Counts, errors of sums and cells of two weeks, as files of a release.
+
+    The later one was revised. Clocks leave out an hour of the earlier one, in which nobody is counted.
+    """
     in_france = transform(SQUARES, lambda points: points + np.array([650_000, 6_860_000]))
     somewhere = Cells(np.array(IDS, dtype=object), in_france, "EPSG:2154")
-    for monday in (EARLIER, LATER):
-        week = weeks()[monday]
-        week.table().write_parquet(folder / f"density_{monday}.parquet")
-        errors_table(week.sums, pl.Series(IDS)).write_parquet(folder / f"errors_of_sums_{monday}.parquet")
-        (folder / f"density_{monday}.geojson").write_text(geojson(somewhere, counts=week.counts), encoding="utf-8")
+    earlier, later = weeks()[EARLIER], weeks()[LATER]
+    counts, errors = (values * (np.arange(HOURS) != EARLY) for values in (earlier.counts, earlier.errors))
+    shorter = replace(earlier, counts=counts, errors=errors, missing=(EARLY,))
+    for week, name in ((shorter, f"{EARLIER}"), (earlier, f"{LATER}"), (later, f"{LATER}_r2")):
+        week.table().write_parquet(folder / f"density_{name}.parquet")
+        errors_table(week.sums, pl.Series(IDS)).write_parquet(folder / f"errors_of_sums_{name}.parquet")
+        (folder / f"density_{name}.geojson").write_text(geojson(somewhere, counts=week.counts), encoding="utf-8")

@@ -276,6 +276,13 @@ def test_the_language_is_the_browsers(reader, files):
     assert reader.runs("document.documentElement.lang") == "en"
 
 
+def test_who_prefers_less_motion_gets_slower_pictures(reader, files):
+    usual = reader.runs("STEP_MS")
+    reader.prefers(prefers_reduced_motion="reduce")
+    reader.open(files[LATER].as_uri())
+    assert reader.runs("STEP_MS") > 2 * usual
+
+
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (360, "dark")])
 def test_the_rules_of_accessibility_hold(reader, files, width, scheme):
     """Contrast, names, roles, order of headings and more, by axe-core."""

@@ -95,7 +95,7 @@ def once(cities: SmallCities, point: Row, seed: int) -> list[Row]:
     (week,), ground = small.city.weeks, small.city.ground
     measured = measure(week, promise, (seed, 1))
     estimate, _ = LEARNING(None, measured, ground.towers.xy)
-    densities = {LEARNING_NAME: ground.to_cells @ estimate.series, BESIDE: _released(small, BESIDE, promise, seed)}
+    densities = {LEARNING_NAME: ground.to_cells @ estimate.series, BESIDE: released_under(small, BESIDE, promise, seed)}
     true = ground.to_cells @ week.original
     densities |= {FLAT: ground.to_cells @ flat_map(measured), EMPTY: np.zeros_like(true)}
     return [{"method": name, "mre": mre(true, map_), "pc": pearson(true, map_)} for name, map_ in densities.items()]
@@ -108,7 +108,8 @@ def flat_map(measured: Measured) -> Floats:
     return np.tile(max(measured.visits, 0.0) / len(measured.series) * share, (len(measured.series), 1))
 
 
-def _released(small: SmallCity, name: str, promise: Promise, seed: int) -> Floats:
+def released_under(small: SmallCity, name: str, promise: Promise, seed: int) -> Floats:
+    """The first week as a scheme releases it: visits per cell and hour."""
     settings, plan = _settings(name, promise), _plan(name, promise)
     counts = small.counted(promise.weight_l).counts(SCHEMES[name])
     return run(SCHEMES[name], settings, plan, counts, small.city.ground.places, SimulatedNoise(seed))

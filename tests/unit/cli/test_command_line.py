@@ -39,6 +39,7 @@ OPTIONS = {
     "study": {"--settings", "--week", "--repetitions", "--data", "name"},
     "results": {"--settings", "--week", "--repetitions", "--studies", "--page"},
     "check": {"--settings", "--week", "--acknowledge", "--by", "--reason"},
+    "plan": {"--settings", "--epsilons", "--people", "--quick", "--out"},
     "ui": {"--settings", "--port", "--read-only"},
 }
 
@@ -77,11 +78,12 @@ def test_help_names_every_command_in_its_panel(density):
     named = {title: re.findall(r"^│ (\w+)", text, re.MULTILINE) for title, text in zip(titles, texts, strict=True)}
     assert named == {
         "Options": [],
+        "Before the first release": ["check", "plan"],
         "Weeks": ["release", "backfill", "rebuild", "final", "evaluate", "purge"],
         "Budget and audit": ["budget", "verify", "audit"],
         "Ledger": ["ledger", "policy", "approve", "sign"],
         "Studies": ["study", "technique", "results"],
-        "Looking": ["check", "ask", "ui"],
+        "Looking": ["ask", "ui"],
     }
 
 
@@ -277,6 +279,29 @@ def test_a_week_that_should_be_looked_at_ends_with_3_and_one_that_is_ready_with_
     town.write_visits("ann,2007-09-10 08:10:00,A\nann,noon,A\n")
     said = density("check", *these)
     assert (said.status, "look at this:" in said.out) == (3, True)
+
+
+# --- a rehearsal before anything is spent -----------------------------------------------------------------------------
+
+
+def test_a_rehearsal_reads_no_record_charges_nothing_and_leaves_a_table_and_a_figure(density, town, tmp_path):
+    shutil.rmtree(town.visits)
+    these = ("--settings", str(town.settings), "--quick", "--epsilons", "1,50", "--out", str(tmp_path / "plan"))
+    assert "a public figure: set city.population or give --people" in density("plan", *these).err
+    said = density("plan", *these, "--people", "500")
+    assert said.status == 0, said.err
+    assert "town: 4 cells, 4 sites, 500 invented people" in said.out
+    assert "| 50 | lowrank | 20 | visits too many or too few |" in said.out
+    assert sorted(file.name for file in (tmp_path / "plan").iterdir()) == [
+        f"plan_town.{kind}" for kind in ("csv", "png", "svg")
+    ]
+    assert not (tmp_path / "home").exists()
+
+
+@pytest.mark.parametrize(("epsilons", "words"), [("a,b", "must be numbers such as"), ("0", "epsilon")])
+def test_promises_to_rehearse_are_held_to_the_limits_of_settings(density, epsilons, words):
+    said = density("plan", "--epsilons", epsilons)
+    assert (said.status, words in said.err) == (2, True)
 
 
 # --- a ledger that refuses says why -----------------------------------------------------------------------------------

@@ -167,10 +167,12 @@ def test_a_missing_column_lists_the_columns_and_names_the_nearest(tmp_path):
     assert "did you mean 'Longitude'? (the columns are Longitude, lat)" in message
 
 
-@pytest.mark.parametrize("word", ["here", '"2,35"', "NaN", "inf", ""])
+@pytest.mark.parametrize("word", ["here", '"2,350,000"', '"2,3.5"', "NaN", "inf", ""])
 def test_coordinates_that_are_no_numbers(tmp_path, word):
     message = complaint(raw(tmp_path, f"x,y\n{X0},{Y0}\n{X0},{word}\n"))
-    assert "coordinates in 'y' must be numbers with a decimal point, found 1 that are not" in message
+    assert (
+        "coordinates in 'y' must be numbers with a decimal point, or all with a comma, found 1 that are not" in message
+    )
     assert "(row 2)" in message
     assert word.strip('"') in message
 

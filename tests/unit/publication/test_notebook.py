@@ -37,8 +37,8 @@ def answers(tmp_path_factory) -> dict:
     return words
 
 
-def test_the_newest_two_weeks_are_read(answers):
-    assert (answers["earlier"], answers["later"]) == (str(EARLIER), str(LATER))
+def test_the_newest_two_weeks_are_read_each_by_its_last_revision(answers):
+    assert (answers["earlier"], answers["later"]) == (f"{EARLIER}", f"{LATER}_r2")
 
 
 def test_the_busiest_cells_of_the_night_have_their_intervals(answers):

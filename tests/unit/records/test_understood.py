@@ -99,6 +99,7 @@ def test_forms_of_identifiers(value, form):
         ("8:15", "time of day"),
         ("10/09/2007 08:15", "not readable"),
         ("noon", "not readable"),
+        ("1e999", "not readable"),
         (None, "missing"),
     ],
 )

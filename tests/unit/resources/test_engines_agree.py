@@ -46,15 +46,18 @@ needs_java = pytest.mark.skipif(shutil.which("java") is None, reason="Java is no
 
 def store_at(folder: Path, weeks: str | None) -> Store:
     store = Store(folder, "town", None, weeks)
-    store.write_public("antennas", pl.DataFrame({"antenna_id": list(ANTENNAS), "tower_id": list(ANTENNAS.values())}))
+    antennas = {"antenna_id": [*ANTENNAS, "far"], "tower_id": [*ANTENNAS.values(), None]}
+    store.write_public("antennas", pl.DataFrame(antennas))
     sites = sorted(set(ANTENNAS.values()))
     store.write_public("towers", pl.DataFrame({"tower_id": sites, "site": range(len(sites))}))
     return store
 
 
-def everything(store: Store, engine: Engine, week: date, files: list[Path]) -> dict[str, object]:
+def everything(
+    store: Store, engine: Engine, week: date, files: list[Path], city: CitySettings = CITY
+) -> dict[str, object]:
     """All that the visits side says of a week's files."""
-    said: dict[str, object] = {"rejected": engine.ingest(week_clock(week, ZONE), files, CITY, lambda _: None)}
+    said: dict[str, object] = {"rejected": engine.ingest(week_clock(week, ZONE), files, city, lambda _: None)}
     for name in STORED:
         engine.materialise(name, week, PARAMETERS, lambda _: None)
     for name in ("visits", *STORED):
@@ -77,6 +80,18 @@ def assert_agree(folder: Path, week: date, files: list[Path]) -> dict[str, objec
         else:
             assert found == other[name], name
     return other
+
+
+def assert_read_alike(folder: Path, week: date, files: list[Path], **how: object) -> tuple[set[tuple], dict[str, int]]:
+    """Which visits are stored of files, and what is left out by reason: the same by both engines."""
+    found = []
+    city = CitySettings.model_construct(**how)
+    for name, engine in (("duckdb", DuckdbEngine), ("spark", SparkEngine)):
+        store = store_at(folder / name, None if name == "duckdb" else str(folder / "weeks"))
+        rejected = engine(store, SETTINGS).ingest(week_clock(week, ZONE), files, city, lambda _: None)
+        found.append((set(store.read_week("visits", week).select("user_id", "hour", "tower_id").rows()), rejected))
+    assert found[0] == found[1]
+    return found[0]
 
 
 def write(file: Path, user: pa.Array, time: pa.Array, tower: pa.Array, **options: object) -> Path:
@@ -159,6 +174,77 @@ def test_numbers_of_users_stay_numbers_and_those_beyond_are_text(tmp_path, kind)
     assert said["visits"].schema["user_id"] == (pl.Int64 if kind == pa.int64() else pl.String)
 
 
+ODD_STAMPS = [20070911081500, 20071311081500, 20070911240000, 20070911086000, 10000000000000, 99999999999999]
+
+
+@needs_java
+def test_numbers_of_every_size_are_the_same_times(tmp_path):
+    numbers = [
+        *ODD_STAMPS,
+        *(1189491300 * 10**power for power in (0, 3, 6, 9)),
+        *(n for n in ODD_NUMBERS if n is not None),
+    ]
+    users = pa.array(range(2 * len(numbers)))
+    whole, real = pa.array(numbers), pa.array([float(n) for n in numbers])
+    places = pa.array(["A"] * len(numbers))
+    files = [
+        write(tmp_path / "whole.parquet", users[: len(numbers)], whole, places),
+        write(tmp_path / "real.parquet", users[len(numbers) :], real, places),
+    ]
+    visits, rejected = assert_read_alike(tmp_path, WEEK, files)
+    assert sorted(user % len(numbers) for user, *_ in visits) == sorted([0, 6, 7, 8, 9] * 2)
+    assert rejected["time not readable"] >= 6
+
+
+@needs_java
+@pytest.mark.parametrize("kind", [pa.binary(), pa.binary(2)], ids=str)
+def test_bytes_are_the_same_people(tmp_path, kind):
+    users = pa.array([b"\x00\xff", b"\x10\xab", None], kind)
+    file = write(tmp_path / "r.parquet", users, pa.array([1189491300] * 3), pa.array(["A"] * 3))
+    visits, rejected = assert_read_alike(tmp_path, WEEK, [file])
+    assert ({user for user, *_ in visits}, rejected) == ({"00FF", "10AB"}, {"no user": 1})
+
+
+@needs_java
+@pytest.mark.parametrize("form", ["trimmed", "digits only"])
+def test_spellings_are_the_same_people(tmp_path, form):
+    users = pa.array(["+33 6", " 336\t", "\u00a0x1\u00a0", "é", "'", "\\", *ODD_USERS])
+    file = write(tmp_path / "r.parquet", users, pa.array([1189491300] * len(users)), pa.array(["A"] * len(users)))
+    visits, _ = assert_read_alike(tmp_path, WEEK, [file], user_form=form)
+    assert {"336"} <= {user for user, *_ in visits}
+
+
+@needs_java
+@pytest.mark.parametrize("zone", ["UTC", "America/St_Johns"])
+@pytest.mark.parametrize("week", [WEEK, AUTUMN, SPRING], ids=["plain", "autumn", "spring"])
+def test_times_of_another_zone_are_the_same_hours(tmp_path, week, zone):
+    monday = int(datetime(week.year, week.month, week.day, tzinfo=UTC).timestamp())
+    walls = pa.array([(monday + 600 * i) * 10**6 for i in range(-200, 1_200)]).cast(pa.timestamp("us"))
+    file = write(tmp_path / "r.parquet", pa.array(range(len(walls))), walls, pa.array(["A"] * len(walls)))
+    visits, rejected = assert_read_alike(tmp_path, week, [file], visit_timezone=zone)
+    assert len(visits) > 900
+    assert rejected["outside the week"] > 100
+
+
+@needs_java
+def test_the_same_records_are_left_out_by_a_filter(tmp_path):
+    odd = 'it\'s \\ "odd"'
+    table = {
+        "user_id": [1, 2, 3, 4, 5],
+        "time": [1189491300] * 5,
+        "tower_id": ["A", "far", "A", "A", "nowhere"],
+        "domain": pa.array([odd, odd, "x", None, odd]),
+        "flag": pa.array([0, 0, 0, 0, 0], pa.int8()),
+        "real": [0.5, 0.5, 0.5, 0.5, 0.5],
+        "sure": [True, True, True, True, True],
+    }
+    pq.write_table(pa.table(table), tmp_path / "r.parquet")
+    where = {"domain": odd, "flag": 0, "real": 0.5, "sure": True}
+    visits, rejected = assert_read_alike(tmp_path, WEEK, [tmp_path / "r.parquet"], visit_where=where)
+    assert {user for user, *_ in visits} == {1}
+    assert rejected == {"left out by visit_where": 2, "tower outside the city": 1, "unknown tower": 1}
+
+
 def some_records(file: Path, users: np.ndarray, rng: np.random.Generator) -> Path:
     return write(file, pa.array(users), pa.array(moments(WEEK, len(users), rng)), towers(len(users), rng))
 
@@ -217,10 +303,10 @@ def test_nobody_looks_on_and_what_is_spilled_stays_in_the_confidential_zone(tmp_
     assert "secret" not in str(caught.value) + "".join(capfd.readouterr())
 
 
-def refused(tmp_path: Path, files: list[Path]) -> str:
+def refused(tmp_path: Path, files: list[Path], city: CitySettings = CITY) -> str:
     store = store_at(tmp_path / "spark", str(tmp_path / "weeks"))
     with pytest.raises(BadInput) as caught:
-        SparkEngine(store, SETTINGS).ingest(week_clock(WEEK, ZONE), files, CITY, lambda _: None)
+        SparkEngine(store, SETTINGS).ingest(week_clock(WEEK, ZONE), files, city, lambda _: None)
     assert not store.has_week("visits", WEEK)
     return str(caught.value)
 
@@ -239,6 +325,9 @@ def test_what_spark_does_not_read_is_refused_and_says_what_to_do(tmp_path):
     assert "must not be stored as INT96, column 'time' is" in refused(tmp_path, [int96])
     pattern = write(tmp_path / "r[1].parquet", one, pa.array([0]), pa.array(["A"]))
     assert "names of files must hold none of *?[]{}" in refused(tmp_path, [pattern])
+    for setting in ("visit_date", "visit_time_format"):
+        said = refused(tmp_path, [int96], CitySettings.model_construct(**{setting: "%Y%m%d %H"}))
+        assert f"city.{setting} is for text: convert it, or use DuckDB" in said
     float_users = write(tmp_path / "float.parquet", pa.array([1.5]), pa.array([0]), pa.array(["A"]))
     assert "user identifiers must be integers or text" in refused(tmp_path, [float_users])
     damaged = tmp_path / "damaged.parquet"

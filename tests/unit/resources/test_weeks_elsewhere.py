@@ -205,7 +205,7 @@ def test_what_names_the_files_cannot_be_forged(store, root, tmp_path):
 
 def test_weeks_of_other_settings_are_refused(tmp_path, root):
     made = Store(tmp_path / "home", "town", STAMP, root)
-    made._geography = (made.written("antennas", "cells"), {})
+    made._geography = (made.written("antennas", "cells", "overlaps"), {})
     made.write_week("other_table", WEEK, FRAME)
     changed = Store(tmp_path / "home", "town", {**STAMP, "visits_per_user": 40}, root)
     changed._geography = made._geography

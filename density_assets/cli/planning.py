@@ -1,0 +1,79 @@
+"""Planning: what a city's weeks will be worth at which promise, before anything is spent."""
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from density_assets.cli.options import SettingsFile
+from density_assets.errors import BadInput
+
+if TYPE_CHECKING:
+    from density_assets.city import City
+    from density_assets.research.weeks.rehearsal import Rehearsal
+
+
+def plan(
+    settings: SettingsFile = None,
+    epsilons: Annotated[str, typer.Option("--epsilons", help="Promises of one week to try.")] = "0.1,0.3,1",
+    people: Annotated[
+        int | None,
+        typer.Option("--people", min=1, help="How many live there, if the settings do not say; never from records."),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="The default scheme and the first four weeks only, without intervals.")
+    ] = False,
+    out: Annotated[Path, typer.Option("--out", help="Folder of the table and the figure.")] = Path(),
+) -> int:
+    """Rehearse a city's weeks with invented people on its own geography: which errors to expect, at no charge."""
+    from density_assets.city import City
+    from density_assets.geography.source import city_cells, city_towers
+    from density_assets.graph.console import say
+    from density_assets.research.plots.rehearsal import over_weeks
+    from density_assets.research.weeks.cities import Ground
+    from density_assets.research.weeks.rehearsal import rehearse, summary, told
+
+    city = City.here()
+    asked = _asked(city, epsilons, people, quick=quick)
+    cells = city_cells(city.settings)
+    ground = Ground(cells, city_towers(city.settings, cells))
+    with tempfile.TemporaryDirectory() as folder:
+        table = told(rehearse(ground, asked, Path(folder), say))
+    print(
+        f"{city.name}: {len(ground.cells):,} cells, {len(ground.towers):,} sites, {asked.people:,} invented people, "
+        f"delta {asked.delta:g}. No record was read and nothing was charged.\n\n{summary(table, asked.weeks)}"
+    )
+    out.mkdir(parents=True, exist_ok=True)
+    files = [out / f"plan_{city.name}.{kind}" for kind in ("csv", "png", "svg")]
+    table.write_csv(files[0])
+    figure = over_weeks(table)
+    for file in files[1:]:
+        figure.savefig(file, dpi=150)
+    print("\n" + "\n".join(map(str, files)))
+    print("a real city may lie outside of what two invented ones span; `density budget` says how many weeks fit")
+    return 0
+
+
+def _asked(city: "City", epsilons: str, people: int | None, *, quick: bool) -> "Rehearsal":
+    from density_assets.research.weeks.rehearsal import QUICK, Rehearsal
+
+    number = people or city.settings.city.people
+    if number is None:
+        raise BadInput(
+            "a rehearsal must know how many people the city has, a public figure: set city.population or give "
+            "--people; records are never counted for it"
+        )
+    asked = Rehearsal(number, _epsilons(city, epsilons), city.settings.privacy.delta, seed=city.settings.city.seed)
+    return replace(asked, **QUICK) if quick else asked
+
+
+def _epsilons(city: "City", text: str) -> tuple[float, ...]:
+    try:
+        numbers = sorted({float(each) for each in text.split(",")})
+    except ValueError:
+        raise BadInput(f"--epsilons must be numbers such as 0.1,0.3,1; got {text!r}") from None
+    for number in numbers:
+        city.settings.with_epsilon(number)  # held to the limits of settings
+    return tuple(numbers)
