@@ -6,6 +6,7 @@ is signed they are made again and compared (`following.py`).
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -19,6 +20,7 @@ from density_assets.estimation.rounding import round_by_largest_remainder
 from density_assets.geography.tables import cells_from
 from density_assets.graph.estimating import known_sums
 from density_assets.graph.missing_hours import missing_hours
+from density_assets.graph.public_inputs import known_inputs
 from density_assets.graph.step import Step
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.charges import Budget
@@ -40,9 +42,11 @@ from density_assets.publication.layout import FIRST
 from density_assets.publication.manifest import Seal
 from density_assets.publication.pages.areas import Area, areas_by_day, city_and_parts
 from density_assets.publication.pages.page import ReportData, report_html
-from density_assets.publication.release_files import Counted, newest_layout
+from density_assets.publication.pages.people_for_page import people_for_page
+from density_assets.publication.public_inputs import INPUTS_FILE
+from density_assets.publication.regions import REGION_FILES
+from density_assets.publication.release_files import Counted, names_of_inputs, newest_layout
 from density_assets.publication.statement import Facts, as_markdown, statement
-from density_assets.publication.sum_errors import summary_from
 from density_assets.publication.verification import read_statement
 from density_assets.publication.vintages import PROVISIONAL_ESTIMATE, named_final
 from density_assets.quality.worth import Worth, worth_of
@@ -56,6 +60,9 @@ FURTHER = {
     "SDMX-CSV": ("sdmx", "csv"),
     "Data package": ("datapackage", "json"),
 }  # downloads of the page, by their labels
+DOWNLOADS = dict(
+    zip((*REGION_FILES, INPUTS_FILE), ("Regions as Parquet", "Regions as CSV", "Regions and factors"), strict=True)
+)
 
 
 def rounded(step: Step, estimate: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
@@ -69,23 +76,22 @@ def rounded(step: Step, estimate: pl.DataFrame, cells: pl.DataFrame) -> pl.DataF
 
 def count_files(step: Step, density: pl.DataFrame, cells: pl.DataFrame) -> dict[Path, bytes]:
     """The files of the counts and what they hold, in the layout that the week is published in."""
+    of = _counted(step, density, cells)
+    if step.layout == FIRST:
+        made = _first_layout(of)
+    else:
+        made = newest_layout(replace(of, drawn=measurements(step.read(TOTALS), step.read(SERIES))))
+    return {file: made[file] for file in names_of_counts(step)}
+
+
+def _counted(step: Step, density: pl.DataFrame, cells: pl.DataFrame) -> Counted:
+    """What files and page are made of."""
     city, sums = step.settings.city, known_sums(step)
     worth = _worth_to_say(step, density, sums)
-    drawn = measurements(step.read(TOTALS), step.read(SERIES))
-    of = Counted(
-        naming=step.files,
-        city=city.name,
-        timezone=city.timezone,
-        clock=step.clock,
-        cells=cells_from(cells),
-        density=density,
-        sums=sums,
-        worth=worth,
-        promised=step.release,
-        drawn=drawn,
+    geography, inputs = cells_from(cells), known_inputs(step)
+    return Counted(
+        step.files, city.name, city.timezone, step.clock, geography, density, sums, worth, step.release, inputs=inputs
     )
-    made = newest_layout(of) if step.layout > FIRST else _first_layout(of)
-    return {file: made[file] for file in names_of_counts(step)}
 
 
 def _first_layout(of: Counted) -> dict[Path, bytes]:
@@ -115,7 +121,7 @@ def _worth(density: pl.DataFrame) -> Worth:
 def names_of_counts(step: Step) -> list[Path]:
     """Where the counts of a week lie, their errors of sums and what explains them."""
     sums = () if known_sums(step) is None else (ERRORS_OF_SUMS,)
-    further = FURTHER_FILES if step.layout > FIRST else ()
+    further = (*FURTHER_FILES, *names_of_inputs(known_inputs(step))) if step.layout > FIRST else ()
     return [step.files.file(*name) for name in (*COUNT_FILES, *further, *sums)]
 
 
@@ -193,13 +199,15 @@ def page_file(
 
     notes: what it says besides. beside: further files it leads to, by their labels.
     """
-    files, city, sums = step.files, cells_from(cells), known_sums(step)
+    of = _counted(step, density, cells)
+    files, city, sums, inputs = step.files, of.cells, of.sums, of.inputs
     downloads = {
         "Parquet": files.file("density", "parquet").name,
         "CSV": files.file("density", "csv").name,
         "GeoJSON": files.file("density", "geojson").name,
         **({} if sums is None else {"Errors of sums": files.file(*ERRORS_OF_SUMS).name}),
         **({label: files.file(*name).name for label, name in FURTHER.items()} if step.layout > FIRST else {}),
+        **{DOWNLOADS[name]: files.file(*name).name for name in names_of_inputs(inputs)},
         "Data dictionary": files.file("data_dictionary", "md").name,
         "Privacy statement": files.file("privacy_statement", "json").name,
         "What is signed": files.file("manifest", "json").name,
@@ -207,12 +215,11 @@ def page_file(
         "Audit of all releases": AUDIT_PAGE,
     }
     counts, errors = (density[name].to_numpy().reshape(-1, HOURS) for name in ("count", "standard_error"))
-    summary = None if sums is None else summary_from(sums, cells["cell_id"])
+    summary, parts = of.week.sums, city_and_parts(city.centroids, inputs.regions)
     areas: list[Area] = []
     if summary is not None:
-        happens = ~np.isin(np.arange(HOURS), step.clock.missing)
-        areas = areas_by_day(summary, counts, errors, city.centroids, happens)
-    worth, clocks = _worth_to_say(step, density, sums), clock_note(step.clock, counted=step.layout == FIRST)
+        areas = areas_by_day(summary, counts, errors, city.centroids, of.week.happens, inputs.regions)
+    worth, clocks = of.worth, clock_note(step.clock, counted=step.layout == FIRST)
     page = report_html(
         ReportData(
             city=step.settings.city.name,
@@ -231,8 +238,9 @@ def page_file(
             areas=areas,
             warning=" ".join(worth.warnings) if worth else "",
             sums=summary,
-            groups={name: np.flatnonzero(part).tolist() for name, part in city_and_parts(city.centroids).items()},
+            groups={name: np.flatnonzero(part).tolist() for name, part in parts.items()},
             missing=list(step.clock.missing),
+            people=people_for_page(inputs.factors, of.week, parts) if inputs.factors else None,
         )
     )
     return {files.file("report", "html"): page.encode()}

@@ -36,6 +36,7 @@ from density_assets.graph.estimating import ORIGINS_OF_SUMS
 from density_assets.graph.following import OPEN, other_estimate, other_files
 from density_assets.graph.missing_hours import without_missing
 from density_assets.graph.past import DRAWN, PAST, folded, learns, measured_in, refuse_unknown_draws, state_after
+from density_assets.graph.public_inputs import of_inputs, other_inputs
 from density_assets.graph.signing import Noted, aside_of, covering, listed, sign
 from density_assets.graph.step import Made, Step
 from density_assets.graph.vintages import final_of
@@ -46,6 +47,7 @@ from density_assets.privacy.estimates import Estimated
 from density_assets.privacy.zones import Zone
 from density_assets.publication.layout import layout_of
 from density_assets.publication.manifest import Seal
+from density_assets.publication.public_inputs import kept_digest
 from density_assets.publication.sum_errors import MEANING, SCHEMA, errors_table, tables_alike
 from density_assets.publication.vintages import Changed
 from density_assets.schemes.learning import in_cells, sums_in_cells, week_between
@@ -175,7 +177,7 @@ def _refuse_outdated(city: City, step: Step, final: Estimated) -> None:
         *("final_series.visits", "final_series.standard_error", "final_errors_of_sums.value"),
         *("density.count", "cells.geometry"),
     ),
-    deps=(*DOORS, "signed_release"),
+    deps=lambda city: (*DOORS, "signed_release", *of_inputs(city)),
     kinds=("csv", "parquet", "html", "json"),
     group=FINAL,
     given=("accounts", "paid_by", "final"),
@@ -228,7 +230,15 @@ def final_page(
 def _finally(step: Step, final: Estimated, accounts: Accounts) -> Step:
     """The step as it works on the files of a final estimate, in the layout that this is published in."""
     upto = final.later[-1].week
-    return replace(step, upto=upto, layout=layout_of(accounts, step.release.which, upto, again=step.again))
+    which, finally_ = step.release.which, replace(step, upto=upto)
+    kept = None if step.again else kept_digest(finally_.files, accounts.publications(which, upto))
+    return replace(
+        finally_,
+        layout=layout_of(accounts, which, upto, again=step.again),
+        inputs_digest=step.inputs_digest
+        if kept is None
+        else kept,  # those of the week, so that the two can be compared
+    )
 
 
 def _made_for(step: Step, table: pl.DataFrame, name: str = "final_series") -> pl.DataFrame:
@@ -270,6 +280,7 @@ def _others(city: City, step: Step) -> Iterator[str]:
     yield from other_estimate("final_series", estimate, _cells_of(step, final, between), cells["cell_id"])
     if not tables_alike(read("final_errors_of_sums"), _sums_of(step, final, between), cells["cell_id"]):
         yield "final_errors_of_sums"
+    yield from other_inputs(city, step, cells["cell_id"].to_list())
     paid_by = frozenset(draw.charge for draw in final.own.doors.values())
     end = accounts.end_of(final.charges, **step.release.which)
     counts, seal = rounded(step, estimate, cells), Seal.at(accounts, end)

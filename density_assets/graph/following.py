@@ -31,6 +31,7 @@ from density_assets.graph.contents import (
 )
 from density_assets.graph.describing import description_files
 from density_assets.graph.past import PAST, state_from, usual_week
+from density_assets.graph.public_inputs import other_inputs
 from density_assets.graph.step import Made, Step
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.estimates import Estimated
@@ -64,6 +65,7 @@ def _others(city: City, step: Step) -> Iterator[str]:
     accounts, estimated = city.ledger.accounts(), city.estimated(step.week)
     yield from _other_tables(city, step, accounts, estimated)
     density, cells = step.read("density"), step.read("cells")
+    yield from other_inputs(city, step, cells["cell_id"].to_list())
     paid_by = frozenset(city.measurements.stored(step.release, door).charge for door in step.release.doors)
     end = accounts.end_of(paid_by)
     expected = count_files(step, density, cells) | chain_file(step, accounts, end)

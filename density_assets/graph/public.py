@@ -6,6 +6,7 @@ import shapely
 from density_assets.city import City
 from density_assets.geography.cover import minimum_cover
 from density_assets.geography.overlaps import overlaps as find_overlaps
+from density_assets.geography.regions import city_regions, regions_from, regions_table
 from density_assets.geography.source import city_cells, city_footprints, city_towers
 from density_assets.geography.tables import (
     antennas_table,
@@ -20,9 +21,10 @@ from density_assets.geography.tables import (
 )
 from density_assets.geography.voronoi import tower_cells as voronoi
 from density_assets.graph.assets import asset
-from density_assets.graph.columns import SETTINGS, Columns, column
+from density_assets.graph.columns import CALENDAR, SETTINGS, Columns, column
 from density_assets.graph.step import Made, Step
 from density_assets.privacy.zones import Zone
+from density_assets.publication.people_tables import city_factors, factors_table
 from density_assets.publication.pictures.maps import cover_map, outline_map
 
 CELL_ID = "identifier of the cell"
@@ -45,6 +47,52 @@ def cells(step: Step) -> Made:
     city = city_cells(step.settings)
     facts = {"cells": len(city), "area_km2": round(float(city.areas.sum()) / 1e6, 2), "crs": city.crs}
     return Made(cells_table(city), {"map": outline_map(city.polygons, f"{len(city)} cells")}, facts)
+
+
+@asset(
+    Zone.PUBLIC,
+    {
+        "cell_id": column(CELL_ID, "cells.cell_id"),
+        "region_id": column("identifier of the region it belongs to", SETTINGS),
+        "region_name": column("name of the region", SETTINGS),
+    },
+    where=lambda city: city.settings.city.has_regions,
+)
+def regions(step: Step, cells: pl.DataFrame) -> Made:
+    """The district each cell belongs to, by a public list: every cell has one. Sums of regions are published by it.
+
+    It shapes no draw: counts are added up after everything is estimated.
+    """
+    ids = cells["cell_id"].to_list()
+    found = city_regions(step.settings, ids)
+    assert found is not None  # else the city does not have the asset
+    return Made(regions_table(ids, found), facts={"regions": len(found)})
+
+
+@asset(
+    Zone.PUBLIC,
+    {
+        "factor": column("`market_share`, `devices_per_person` or `active_share`", SETTINGS),
+        "cell_id": column("the cell, of a factor by cell; else empty", "cells.cell_id"),
+        "hour": column("the hour of the week, of a factor by hour; else empty", CALENDAR),
+        "low": column("the lowest it may be", SETTINGS),
+        "value": column("the factor as stated", SETTINGS),
+        "high": column("the highest it may be", SETTINGS),
+    },
+    deps=lambda city: ("regions",) if city.settings.city.has_regions else (),
+    where=lambda city: city.settings.people.stated,
+)
+def people_factors(step: Step, cells: pl.DataFrame) -> Made:
+    """What turns visits into people: public factors that a person states, and nothing computed from records.
+
+    Released counts are divided by them after everything is estimated (`docs/people.md`).
+    """
+    ids = cells["cell_id"].to_list()
+    known = regions_from(step.read("regions")) if step.settings.city.has_regions else None
+    factors = city_factors(step.settings, ids, known)
+    assert factors is not None  # else the city does not have the asset
+    facts = {"people per visit, on average": round(float(factors.stated.matrix.mean()), 3)}
+    return Made(factors_table(factors, ids), facts=facts)
 
 
 @asset(

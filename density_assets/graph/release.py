@@ -27,6 +27,7 @@ from density_assets.graph.contents import (
 from density_assets.graph.describing import description_files
 from density_assets.graph.estimating import of_sums
 from density_assets.graph.past import learns
+from density_assets.graph.public_inputs import of_inputs, origins_of_inputs
 from density_assets.graph.step import Made, Step
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.estimates import Estimated
@@ -82,15 +83,16 @@ def _values_of_sums(city: City) -> tuple[str, ...]:
             "its digest",
             *("density.count", "density.standard_error", "cells.geometry", "noisy_totals.value", "noisy_series.value"),
             *_values_of_sums(city),
+            *origins_of_inputs(city),
         ),
     },
-    deps=lambda city: (*DOORS, *of_sums(city)),
+    deps=lambda city: (*DOORS, *of_sums(city), *of_inputs(city)),
     kinds=("csv", "parquet"),
 )
 def published_counts(step: Step, density: pl.DataFrame, cells: pl.DataFrame) -> Made:
-    """The counts as files: Parquet, CSV, GeoJSON, GeoPackage, SDMX, with errors of sums, measurements and a dictionary.
+    """The counts as files, with errors of sums where they are known, sums of regions, people, and a data dictionary.
 
-    [Files of a release](docs/release-files.md) says which is for whom.
+    Parquet, CSV, GeoJSON, GeoPackage and SDMX, and the noisy measurements: `docs/release-files.md` says who loads what.
     """
     contents = count_files(step, density, cells)
     publish(step, contents)
@@ -109,6 +111,7 @@ def published_counts(step: Step, density: pl.DataFrame, cells: pl.DataFrame) -> 
         "density",
         "published_counts",
         *of_sums(city),
+        *of_inputs(city),
         *(("smoothed_series",) if learns(city) else ()),
     ),
     kinds=("json", "markdown"),
@@ -136,10 +139,13 @@ def privacy_statement(step: Step, accounts: Accounts, paid_by: frozenset[str], e
     lambda city: {
         "file": column("the page", SETTINGS),
         "bytes": column(
-            "its size", "density.count", "density.standard_error", "cells.geometry", STATED, *_values_of_sums(city)
+            "its size",
+            *("density.count", "density.standard_error", "cells.geometry", STATED),
+            *_values_of_sums(city),
+            *origins_of_inputs(city),
         ),
     },
-    deps=lambda city: ("privacy_statement", *of_sums(city)),
+    deps=lambda city: ("privacy_statement", *of_sums(city), *of_inputs(city)),
     kinds=("html",),
     given=("accounts", "paid_by"),
 )

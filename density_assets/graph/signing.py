@@ -28,6 +28,7 @@ from density_assets.graph.estimating import of_sums
 from density_assets.graph.following import refuse_what_does_not_follow
 from density_assets.graph.held import held_still
 from density_assets.graph.past import learns, state_digest
+from density_assets.graph.public_inputs import of_inputs
 from density_assets.graph.step import Made, Step
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.acts import Act, needed
@@ -193,6 +194,7 @@ def _sign_register(city: City, step: Step, act: Act | None) -> None:
     covering("published_counts.sha256", "privacy_statement.sha256", "density_report.bytes"),
     deps=lambda city: (
         *("published_counts", "privacy_statement", "density_report"),
+        *of_inputs(city),
         *(("usual_week", *of_sums(city)) if learns(city) else ()),
     ),
     kinds=("json",),

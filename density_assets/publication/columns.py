@@ -12,6 +12,7 @@ from typing import Literal
 from density_assets.publication.sum_errors import MEANING
 
 Kind = Literal["string", "integer", "number", "boolean", "date", "datetime", "geometry"]
+OF_PEOPLE = "people"
 VISITS = "visits"  # a device seen in a cell in an hour; not people
 WIDTH = "95 % interval"
 
@@ -39,6 +40,18 @@ Columns = tuple[Column, ...]
 
 CELL_ID = Column("cell_id", "string", "identifier of the cell", concept="REF_AREA")
 WEEK = Column("week", "date", "Monday that the week is named after")
+
+PEOPLE: Columns = (  # beside counts, where a city states factors
+    Column("people", "integer", "people: visits divided by public factors, which are assumptions", unit=OF_PEOPLE),
+    Column(
+        "people_low",
+        "integer",
+        "lower end of their interval: 95 % of the noise, and factors anywhere between their bounds; never below zero",
+        unit=OF_PEOPLE,
+        required=False,
+    ),
+    Column("people_high", "integer", "upper end of that interval", unit=OF_PEOPLE, required=False),
+)
 
 DENSITY: Columns = (  # density_<week>: a row per cell and hour; CSV and Parquet in this order
     CELL_ID,
@@ -69,6 +82,40 @@ DENSITY: Columns = (  # density_<week>: a row per cell and hour; CSV and Parquet
     WEEK,
     Column("count_low", "integer", f"lower end of the {WIDTH} of the count; never below zero", unit=VISITS),
     Column("count_high", "integer", f"upper end of the {WIDTH} of the count", unit=VISITS),
+    *PEOPLE,
+)
+
+REGIONS: Columns = (  # regions_<week>: a row per region and period, those of the whole city first
+    Column("region_id", "string", "identifier of the region; empty for the whole city", required=False),
+    Column("region_name", "string", "its name"),
+    WEEK,
+    Column("period", "string", "`hour`, `day` or `week`: what the count is the sum of"),
+    Column("hour", "integer", "hour of the week with which the period begins, on the city's clocks ({timezone})"),
+    Column(
+        "timestamp",
+        "datetime",
+        "start of the period with its offset from UTC; empty for an hour that does not happen",
+        concept="TIME_PERIOD",
+        required=False,
+    ),
+    Column(
+        "count",
+        "integer",
+        "visits: the sum of the counts of the region's cells; in days and the week of hours that happen. Not people",
+        unit=VISITS,
+        concept="OBS_VALUE",
+    ),
+    Column(
+        "standard_error",
+        "number",
+        "how far noise may have moved the sum, to first order; empty where nothing tells how errors go together",
+        unit=VISITS,
+        concept="STD_ERR",
+        required=False,
+    ),
+    Column("count_low", "integer", f"lower end of the {WIDTH} of the sum; never below zero", VISITS, required=False),
+    Column("count_high", "integer", f"upper end of the {WIDTH} of the sum", VISITS, required=False),
+    *PEOPLE,
 )
 
 CELLS: Columns = (  # cells_<week>: a row per cell
@@ -79,6 +126,7 @@ CELLS: Columns = (  # cells_<week>: a row per cell
     Column("standard_error", "number", "how far noise may have moved that sum, to first order", unit=VISITS),
     Column("count_low", "integer", f"lower end of the {WIDTH} of the sum; never below zero", unit=VISITS),
     Column("count_high", "integer", f"upper end of the {WIDTH} of the sum", unit=VISITS),
+    *PEOPLE,
     Column("geometry", "geometry", "outline of the cell, in degrees of longitude and latitude (OGC:CRS84)"),
 )
 

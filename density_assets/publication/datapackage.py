@@ -68,7 +68,7 @@ def _resource(words: Words, name: str) -> dict[str, Any]:
     }
     if kind == "parquet":
         return _stated({**record, "schema": _schema(pq.read_schema(file))})
-    if kind == "csv" and name.startswith("density"):
+    if kind == "csv" and name.startswith(("density", "regions")):
         return _stated({**record, "type": "table", "schema": _schema(pq.read_schema(_typed(file)))})
     return _stated(record)
 

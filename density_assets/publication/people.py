@@ -16,6 +16,7 @@ are between their bounds, and however they go together, it holds with 95 % at le
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from density_assets.estimation.rounding import round_by_largest_remainder
@@ -91,6 +92,14 @@ class People:
     low: Floats
     high: Floats
 
+    @property
+    def columns(self) -> dict[str, pl.Series]:
+        """As files have them, row by row; ends that are not known are empty."""
+        ends = {"people": self.number, "people_low": self.low, "people_high": self.high}
+        return {
+            name: pl.Series(name, values.reshape(-1), nan_to_null=True).cast(pl.Int64) for name, values in ends.items()
+        }
+
 
 def people_in_cells(factors: PeopleFactors, week: WeekCounts) -> People:
     """People of each cell and hour.
@@ -114,6 +123,15 @@ def people_of_sums(factors: PeopleFactors, week: WeekCounts, cells: Ints, areas:
     number = np.rint(areas @ cells @ periods).astype(np.int64)
     low, high = (_edge(rate, sign, week, areas, periods) for rate, sign in ((factors.fewest, -1), (factors.most, +1)))
     return _within(number, low, high)
+
+
+def people_of_each_cell(factors: PeopleFactors, week: WeekCounts, cells: Ints, hours: Floats) -> People:
+    """People of every cell by itself, over the hours that 168 weights give."""
+    low, high = (
+        rate.cells * (week.visits @ (hours * rate.hours) + sign * WIDE * week.error_of_each_cell(hours * rate.hours))
+        for rate, sign in ((factors.fewest, -1), (factors.most, +1))
+    )
+    return _within(np.rint(cells @ hours).astype(np.int64), low, high)
 
 
 def _edge(rate: PerVisit, sign: int, week: WeekCounts, areas: Floats, periods: Floats) -> Floats:

@@ -7,7 +7,7 @@ its files again finds them there. From it anybody can undo people, or add up cel
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,27 @@ from density_assets.publication.verification import content_of, digests_in
 
 FORMAT = "density public inputs 1"
 INPUTS_FILE = ("public_inputs", "json")
+
+STATED = (
+    "Numbers of regions, and of people where there are some, follow from these counts and from the public inputs in "
+    "`{file}`, which a person stated: they cost nothing, and the promise holds for them as well."
+)
+OF_PEOPLE = """
+## People
+
+Visits are devices; people are visits divided by public factors, which are assumptions, not computed from records:
+
+    people = count / (market_share · devices_per_person · active_share)
+
+The factors of every cell and hour, with their bounds, are in `{file}`: whoever has better ones takes those. Intervals
+hold with 95 % or more if the true factors lie between their bounds; people of regions, days and the week are sums of
+those of cells and hours. Who is seen in two cells in one hour counts in both, which factors do not mend.
+"""
+OF_REGIONS = """
+## Regions
+
+Which region each cell belongs to is in `{file}`. Counts of regions are sums of the counts of their cells.
+"""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -65,16 +86,20 @@ def written(inputs: PublicInputs, cell_ids: Sequence[str]) -> bytes:
     return (json.dumps(said, indent=1, ensure_ascii=False) + "\n").encode()
 
 
-def inputs_in(content: bytes, cell_ids: Sequence[str]) -> PublicInputs:
-    """What `written` wrote, for its cells in this order; none of an empty file."""
+def inputs_in(content: bytes, cell_ids: Sequence[str] | None = None) -> PublicInputs:
+    """What `written` wrote; none of an empty file.
+
+    cell_ids: its cells, in the order they are wanted in; by default in that of the file.
+    """
     if not content:
         return PublicInputs()
     try:
         said = json.loads(content)
-        if said["format"] != FORMAT or sorted(said["cells"]) != sorted(cell_ids):
+        wanted = said["cells"] if cell_ids is None else cell_ids
+        if said["format"] != FORMAT or sorted(said["cells"]) != sorted(wanted):
             raise ValueError("it is of another format, or of other cells")
         place = {cell: number for number, cell in enumerate(said["cells"])}
-        order = np.array([place[cell] for cell in cell_ids])
+        order = np.array([place[cell] for cell in wanted])
         return PublicInputs(_regions(said.get("regions"), order), _factors(said.get("people"), order))
     except (ValueError, KeyError, TypeError, AttributeError) as problem:
         raise BadInput(
@@ -82,26 +107,49 @@ def inputs_in(content: bytes, cell_ids: Sequence[str]) -> PublicInputs:
         ) from None
 
 
-def kept_inputs(files: Naming, publications: Sequence[Entry], today: bytes) -> bytes:
-    """What a week is published with: what it was published with before, or today's inputs if it was not.
+def explained(inputs: PublicInputs, file: str) -> str:
+    """What the dictionary says of them; nothing where there are none.
 
-    publications: what the ledger notes of them, oldest first. today: the file as it would be written now. Only the
-    manifest that the ledger knows is believed, and a file only if that lists its digest.
+    file: that of the inputs.
+    """
+    said = [
+        *([OF_PEOPLE] if inputs.factors is not None else []),
+        *([OF_REGIONS] if inputs.regions is not None else []),
+    ]
+    return "".join(text.format(file=file) for text in said)
+
+
+def follow_from_inputs(files: Iterable[str]) -> str:
+    """What a statement says of what follows from them, as a paragraph; nothing of a release without.
+
+    files: names of those that it states.
+    """
+    file = next((name for name in files if name.startswith(f"{INPUTS_FILE[0]}_")), None)
+    return f"{STATED.format(file=file)}\n\n" if file else ""
+
+
+def kept_digest(files: Naming, publications: Sequence[Entry]) -> str | None:
+    """Digest of the inputs that a week is published with: empty if it is without, none if it is not published.
+
+    publications: what the ledger notes of them, oldest first. Only the manifest that the ledger knows is believed.
     """
     manifest = content_of(files.file("manifest", "json"))
     if not publications or publications[-1].body["manifest"] != hashlib.sha256(manifest).hexdigest():
-        return today
-    file = files.file(*INPUTS_FILE)
-    listed = digests_in(manifest).get(file.name)
-    if listed is None:
+        return None
+    return digests_in(manifest).get(files.file(*INPUTS_FILE).name, "")
+
+
+def kept_inputs(files: Naming, digest: str, candidates: Iterable[bytes]) -> bytes:
+    """The inputs that a week is published with: the first of these contents that has the digest."""
+    if not digest:
         return b""
-    for content in (content_of(file), today):
-        if hashlib.sha256(content).hexdigest() == listed:
+    for content in candidates:
+        if hashlib.sha256(content).hexdigest() == digest:
             return content
     raise PublishedStays(
-        f"the week of {files.week} must keep the regions and factors it is published with, but {file.name} is lost or "
-        "changed, and today's settings give another: restore it from a backup of the release folder, or from a copy "
-        "that was handed out"
+        f"the week of {files.week} must keep the regions and factors it is published with, but "
+        f"{files.file(*INPUTS_FILE).name} is lost or changed, and today's settings give another: restore it from a "
+        "backup of the release folder, or from a copy that was handed out"
     )
 
 

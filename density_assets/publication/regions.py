@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from density_assets.calendar import HOURS, WeekClock
 from density_assets.geography.regions import Regions
+from density_assets.publication.counts import interval_columns
 from density_assets.publication.files import hour_start
 from density_assets.publication.people import PeopleFactors, people_of_sums
 from density_assets.publication.sums import WeekCounts
-from density_assets.publication.vintages import WIDE
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -54,16 +54,14 @@ def region_sums(
     """
     areas, over = np.vstack([np.ones(len(regions.of_cell)), regions.areas]), periods(week.happens)
     count, error = np.rint(areas @ week.visits @ over).astype(np.int64), week.error_of(areas, over)
-    columns: dict[str, NDArray[np.float64] | Ints] = {
-        "count": count,
-        "standard_error": np.round(error, 3),
-        "count_low": np.maximum(np.floor(count - WIDE * error), 0.0),
-        "count_high": np.ceil(count + WIDE * error),
-    }
-    if factors is not None and people is not None:
-        known = people_of_sums(factors, week, people, areas, over)
-        columns |= {"people": known.number, "people_low": known.low, "people_high": known.high}
-    return _named(regions, clock).with_columns(_column(name, values) for name, values in columns.items())
+    table = _named(regions, clock).with_columns(
+        pl.Series("count", count.reshape(-1)),
+        pl.Series("standard_error", np.round(error, 3).reshape(-1), nan_to_null=True),
+    )
+    table = table.with_columns(**interval_columns(pl.col("count"), pl.col("standard_error")))
+    if factors is None or people is None:
+        return table
+    return table.with_columns(**people_of_sums(factors, week, people, areas, over).columns)
 
 
 def _named(regions: Regions, clock: WeekClock) -> pl.DataFrame:
@@ -81,12 +79,6 @@ def _named(regions: Regions, clock: WeekClock) -> pl.DataFrame:
         },
         schema_overrides={"region_id": pl.String, "timestamp": pl.String},
     )
-
-
-def _column(name: str, values: Floats | Ints) -> pl.Series:
-    """Numbers that are not known are empty; all but errors are whole."""
-    column = pl.Series(name, values.reshape(-1), nan_to_null=True)
-    return column if name == "standard_error" else column.cast(pl.Int64)
 
 
 def _start(clock: WeekClock, first: int, last: int) -> datetime | None:

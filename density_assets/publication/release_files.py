@@ -4,7 +4,7 @@ Everything here is computed from released counts, their errors and public geogra
 is computed: before anything is signed, all of it is made again and compared.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,18 @@ from density_assets.calendar import HOURS, WeekClock
 from density_assets.geography.cells_and_towers import Cells
 from density_assets.privacy.release import Identity
 from density_assets.publication.cell_totals import cell_totals
-from density_assets.publication.columns import CELLS, DENSITY, MEASUREMENTS, SUMS, Columns, described
+from density_assets.publication.columns import CELLS, DENSITY, MEASUREMENTS, REGIONS, SUMS, Columns, described
 from density_assets.publication.counts import counts_with_intervals, with_moments
 from density_assets.publication.described_parquet import described_parquet
 from density_assets.publication.files import ERRORS_OF_SUMS, Naming, dictionary, geojson, in_degrees
 from density_assets.publication.geopackage import geopackage
 from density_assets.publication.geoparquet import geo_metadata, with_geometry
+from density_assets.publication.people import People, people_in_cells, people_of_each_cell
+from density_assets.publication.public_inputs import INPUTS_FILE, PublicInputs, explained, written
+from density_assets.publication.regions import REGION_FILES, region_sums
 from density_assets.publication.sdmx import sdmx_csv
+from density_assets.publication.sum_errors import summary_from
+from density_assets.publication.sums import WeekCounts
 from density_assets.quality.worth import Worth
 
 
@@ -33,7 +38,8 @@ class Counted:
 
     naming: what the files are called. city, timezone, clock: of the week. cells: their geography, in the order of
     `density`: the released counts, 168 of each cell. sums: errors of sums, where they are known. worth: what the
-    dictionary says of the counts, if anything. promised: epsilon and delta. drawn: the noisy numbers themselves.
+    dictionary says of the counts, if anything. promised: epsilon and delta. drawn: the noisy numbers themselves, which
+    only files need. inputs: regions and factors of people, where there are any.
     """
 
     naming: Naming
@@ -45,17 +51,46 @@ class Counted:
     sums: pl.DataFrame | None
     worth: Worth | None
     promised: Identity
-    drawn: pl.DataFrame
+    drawn: pl.DataFrame = field(default_factory=pl.DataFrame)
+    inputs: PublicInputs = field(default_factory=PublicInputs)
 
     @cached_property
     def counts(self) -> pl.DataFrame:
         """The rows of the counts as CSV has them."""
-        return counts_with_intervals(self.density, self.clock)
+        people = {} if self.people is None else self.people.columns
+        return counts_with_intervals(self.density, self.clock).with_columns(**people)
+
+    @cached_property
+    def week(self) -> WeekCounts:
+        """The counts as matrices."""
+        visits, error = (self.density[name].to_numpy().reshape(-1, HOURS) for name in ("count", "standard_error"))
+        summary = None if self.sums is None else summary_from(self.sums, pl.Series(self.cells.ids.tolist()))
+        happens = ~np.isin(np.arange(HOURS), self.clock.missing)
+        return WeekCounts(visits.astype(np.float64), np.asarray(error), summary, happens)
+
+    @cached_property
+    def people(self) -> People | None:
+        """People of each cell and hour, where factors are stated."""
+        return None if self.inputs.factors is None else people_in_cells(self.inputs.factors, self.week)
+
+    @cached_property
+    def regions(self) -> pl.DataFrame | None:
+        """Sums of regions, where there are any."""
+        if self.inputs.regions is None:
+            return None
+        people = None if self.people is None else self.people.number
+        return region_sums(self.inputs.regions, self.week, self.clock, self.inputs.factors, people)
 
     @cached_property
     def totals(self) -> pl.DataFrame:
         """The week of each cell."""
-        return cell_totals(self.cells, self.density, self.sums, self.clock)
+        table = cell_totals(self.cells, self.density, self.sums, self.clock)
+        if self.inputs.factors is None or self.people is None:
+            return table
+        happens = self.week.happens.astype(np.float64)
+        return table.with_columns(
+            **people_of_each_cell(self.inputs.factors, self.week, self.people.number, happens).columns
+        )
 
     @cached_property
     def outlines(self) -> NDArray[Any]:
@@ -86,7 +121,22 @@ def newest_layout(of: Counted) -> dict[Path, bytes]:
     }
     if of.sums is not None:
         contents[ERRORS_OF_SUMS] = described_parquet(of.sums, of.described(SUMS, of.sums), of.about)
-    return {of.naming.file(*name): content for name, content in contents.items()}
+    return {of.naming.file(*name): content for name, content in (contents | _of_inputs(of)).items()}
+
+
+def names_of_inputs(inputs: PublicInputs) -> tuple[tuple[str, str], ...]:
+    """The files that a release has because of its regions and factors."""
+    return (*(REGION_FILES if inputs.regions is not None else ()), *((INPUTS_FILE,) if inputs else ()))
+
+
+def _of_inputs(of: Counted) -> dict[tuple[str, str], bytes]:
+    """What they hold."""
+    contents = {INPUTS_FILE: written(of.inputs, of.cells.ids.tolist())} if of.inputs else {}
+    if of.regions is not None:
+        table = with_moments(of.regions, of.timezone)
+        parquet = described_parquet(table, of.described(REGIONS, table), of.about)
+        contents |= dict(zip(REGION_FILES, (parquet, of.regions.write_csv().encode()), strict=True))
+    return contents
 
 
 def _density(of: Counted) -> bytes:
@@ -109,7 +159,9 @@ def _geopackage(of: Counted) -> bytes:
 
 def _geojson(of: Counted) -> str:
     counts, errors = (of.density[name].to_numpy().reshape(-1, HOURS) for name in ("count", "standard_error"))
-    return geojson(of.cells, week=of.naming.week, counts=counts, standard_errors=np.asarray(errors))
+    people = {} if of.people is None else of.people.columns
+    by_cell = {name: values.to_numpy().reshape(-1, HOURS) for name, values in people.items()}
+    return geojson(of.cells, week=of.naming.week, counts=counts, standard_errors=np.asarray(errors), **by_cell)
 
 
 def _dictionary(of: Counted) -> str:
@@ -120,4 +172,7 @@ def _dictionary(of: Counted) -> str:
         f"The week of each cell: `{cells}`": of.described(CELLS, with_geometry(of.totals, of.outlines)),
         f"The noisy measurements that the counts are made of: `{drawn}`": of.described(MEASUREMENTS, of.drawn),
     }
-    return dictionary(of.city, of.timezone, of.clock, told_in, of.worth, of.naming.upto, tables)
+    if of.regions is not None:
+        tables |= {f"Regions: `{of.naming.file(*REGION_FILES[0]).name}`": of.described(REGIONS, of.regions)}
+    text = dictionary(of.city, of.timezone, of.clock, told_in, of.worth, of.naming.upto, tables)
+    return f"{text}{explained(of.inputs, of.naming.file(*INPUTS_FILE).name)}"

@@ -17,6 +17,7 @@ from density_assets.privacy.events import Event
 from density_assets.privacy.periods import monday_of
 from density_assets.privacy.promise import explain_release
 from density_assets.privacy.release import Release
+from density_assets.publication.public_inputs import follow_from_inputs
 from density_assets.publication.software import software
 from density_assets.publication.vintages import named_final
 from density_assets.quality.worth import Worth
@@ -191,7 +192,7 @@ def as_markdown(said: Mapping[str, Any]) -> str:
 What anybody can learn about a person from this release they could have learned almost as well had that person's
 week never been recorded. Accounted for: {accounted} ({said["accounted"]["accountant"]}).
 
-## What it means for a person
+{follow_from_inputs(said["files"])}## What it means for a person
 
 {_for_a_person(said["cumulative"])}
 

@@ -31,3 +31,9 @@ class WeekCounts:
             return np.sqrt(self.sums.variance(self.visits, self.error, areas, periods))
         alone = np.outer(np.count_nonzero(areas, axis=1) == 1, np.count_nonzero(periods, axis=0) == 1)
         return np.where(alone, np.sqrt(areas**2 @ self.error**2 @ periods**2), np.nan)
+
+    def error_of_each_cell(self, hours: Floats) -> Floats:
+        """The same of every cell by itself, over the hours that 168 weights give."""
+        if self.sums is None:
+            return np.full(len(self.visits), np.nan)
+        return np.sqrt(self.sums.of_each_cell(self.visits, self.error, hours))

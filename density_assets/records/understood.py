@@ -208,7 +208,8 @@ def time_form(value: object, kind: str = "text") -> TimeForm:
 
 
 def _named(city: CitySettings) -> dict[str, str]:
-    return {"user": city.visit_user, "time": city.visit_time, "tower": city.visit_tower}
+    named = {"user": city.visit_user, "date": city.visit_date, "time": city.visit_time, "tower": city.visit_tower}
+    return {role: column for role, column in named.items() if column is not None}
 
 
 def _roles(columns: Sequence[str], city: CitySettings) -> dict[str, str]:

@@ -8,9 +8,8 @@ from pathlib import Path
 import dagster as dg
 import polars as pl
 import pytest
-import test_second_draw as red_team
+from attacked import COUNTED, DOORS, LATER, Attack, constant_counts, publications, restated
 from runs import WEEK, only
-from test_second_draw import COUNTED, DOORS, LATER, PUBLISHED, Attack, constant_counts, publications, restated
 
 from density_assets.definitions import build
 from density_assets.graph import final, signing
@@ -19,16 +18,7 @@ from density_assets.graph.step import Made
 from density_assets.publication.manifest import Seal
 from density_assets.publication.verify import verify
 
-released, attack = red_team.released, red_team.attack
 PAGES = ("privacy_statement", "density_report", "signed_release")
-
-
-@pytest.fixture
-def made(attack) -> Attack:
-    """A home with a second week that is made and not yet signed."""
-    attack.write_week(LATER)
-    assert attack.again(only(*COUNTED, *DOORS, "usual_week", *PUBLISHED), LATER) == []
-    return attack
 
 
 def restate(folder: Path, week: str, **changes: object) -> dict:

@@ -50,7 +50,7 @@ function translate() {
   for (const element of document.querySelectorAll('[data-area]')) element.textContent = nameOfArea(element.dataset.area);
   for (const element of document.querySelectorAll('[data-day]')) element.textContent = dayName(Number(element.dataset.day));
   byId('week').textContent = weekName(data.monday);
-  document.title = word('title', {city: data.city, monday: dateOf(0), what: word('kicker.visits')});
+  document.title = word('title', {city: data.city, monday: dateOf(0), what: word(data.people ? 'kicker.people' : 'kicker.visits')});
 }
 
 // Days and hours

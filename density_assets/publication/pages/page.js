@@ -27,6 +27,7 @@ function paintValue() {
   const peak = busiest(sum.visits.slice(0, HOURS));
   const all = PERIODS - 1;
   fillFacts({
+    ...peopleFacts(hour),
     [word('density.now')]: word('per.km2', {n: threeDigits.format(sum.visits[hour] / squareKm)}),
     [word('area.size')]: `${threeDigits.format(squareKm)} km²`,
     [word('busiest')]: `${hourName(peak)}, ${wholeNumber.format(sum.visits[peak])}`,

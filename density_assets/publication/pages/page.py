@@ -24,7 +24,7 @@ from density_assets.publication.pages.templates import render
 from density_assets.publication.pages.words import named, word, words
 
 STATEMENT_TITLE = "# Privacy statement\n\n"
-SCRIPTS = ("language", "sums", "numbers", "selection", "map", "charts", "tables", "compare", "saving", "page")
+SCRIPTS = ("language", "sums", "numbers", "selection", "map", "charts", "tables", "compare", "saving", "people", "page")
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,7 @@ class ReportData:
     warning: what a reader must know before anything else; nothing if there is no such thing.
     sums: what tells the error of any sum, where it is known. groups: cells that can be chosen together, by name.
     missing: hours of the week that do not happen, because clocks go forward.
+    people: those of cells and groups (`people_for_page.py`), where the release states factors.
     """
 
     city: str
@@ -62,6 +63,7 @@ class ReportData:
     sums: Summary | None = None
     groups: Mapping[str, Sequence[int]] = field(default_factory=dict)
     missing: Sequence[int] = ()
+    people: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         """Refuse what would draw a wrong page without a word."""
@@ -87,6 +89,7 @@ def report_html(data: ReportData) -> str:
         word=word,
         named=named,
         words=words(),
+        counted="visits" if data.people is None else "people",
         monday=_day(data.week),
         week=_week_name(data.week),
         facts=_facts(data),
@@ -122,6 +125,7 @@ def _script_data(data: ReportData) -> dict[str, Any]:
         "ids": data.cell_ids,
         "groups": [(name, list(cells)) for name, cells in data.groups.items()],
         "sums": packed_sums(data.sums, happens) if data.sums is not None else None,
+        **({} if data.people is None else {"people": data.people}),
         "width": shapes.width,
         "height": shapes.height,
         "rings": shapes.rings,

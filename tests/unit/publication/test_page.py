@@ -205,3 +205,14 @@ def test_visits_of_the_week_have_an_interval_where_it_is_known(data):
 def test_data_that_would_draw_a_wrong_page_are_refused(data, wrong, message):
     with pytest.raises(ValueError, match=message):
         replace(data, **wrong)
+
+
+def test_people_are_spoken_of_only_where_a_release_states_factors(data):
+    people = {"numbers": [[1] * 168] * 2, "fewest": {}, "most": {}, "groups": []}
+    with_people, without = report_html(replace(data, people=people)), report_html(data)
+    for page, other, said in ((with_people, "visits", "people"), (without, "people", "visits")):
+        assert f'data-word="lead.{said}"' in page
+        assert f'data-word="kicker.{said}"' in page
+        assert f'data-word="lead.{other}"' not in page
+    assert embedded(with_people)["people"] == people
+    assert "people" not in embedded(without)

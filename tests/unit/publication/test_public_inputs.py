@@ -16,7 +16,7 @@ from density_assets.publication.files import Naming
 from density_assets.publication.keeping import PublishedStays
 from density_assets.publication.people import Factor, PeopleFactors
 from density_assets.publication.people_tables import ENDS
-from density_assets.publication.public_inputs import PublicInputs, inputs_in, kept_inputs, written
+from density_assets.publication.public_inputs import PublicInputs, inputs_in, kept_digest, kept_inputs, written
 
 CELLS = ["SW", "SE", "NW"]
 REGIONS = regions_named(["S", "S", "N"], ["Süd", "Süd", "Nord"])
@@ -86,28 +86,28 @@ def published(folder: Path, content: bytes) -> tuple[Naming, list[Entry]]:
     return files, [Entry(1, "published", "2007-09-17", body, "")]
 
 
-def test_a_week_that_is_not_published_gets_what_settings_say(tmp_path: Path) -> None:
-    assert kept_inputs(Naming(tmp_path, "2007-09-10", 1), [], TODAY) == TODAY
-
-
 def test_a_published_week_keeps_its_inputs_when_settings_change(tmp_path: Path) -> None:
-    for today in (TODAY, b""):
-        assert kept_inputs(*published(tmp_path, BEFORE), today) == BEFORE
+    files, entries = published(tmp_path, BEFORE)
+    digest = kept_digest(files, entries)
+    assert digest == hashlib.sha256(BEFORE).hexdigest()
+    assert kept_inputs(files, digest, [BEFORE, TODAY]) == BEFORE
+    assert kept_inputs(files, digest, [TODAY, BEFORE]) == BEFORE  # the file was changed by whoever can write there
 
 
 def test_a_week_published_without_stays_without(tmp_path: Path) -> None:
-    assert kept_inputs(*published(tmp_path, b""), TODAY) == b""
+    files, entries = published(tmp_path, b"")
+    assert kept_digest(files, entries) == ""
+    assert kept_inputs(files, "", [TODAY]) == b""
 
 
-def test_a_lost_file_is_made_again_from_the_same_settings_only(tmp_path: Path) -> None:
+def test_what_is_lost_must_be_restored(tmp_path: Path) -> None:
     files, entries = published(tmp_path, BEFORE)
-    files.file("public_inputs", "json").write_bytes(TODAY)  # by whoever can write there
-    assert kept_inputs(files, entries, BEFORE) == BEFORE
     with pytest.raises(PublishedStays, match="must keep the regions and factors"):
-        kept_inputs(files, entries, TODAY)
+        kept_inputs(files, kept_digest(files, entries), [b"", TODAY])
 
 
-def test_a_manifest_that_the_ledger_does_not_know_is_not_believed(tmp_path: Path) -> None:
+def test_only_what_the_ledger_knows_is_believed(tmp_path: Path) -> None:
     files, entries = published(tmp_path, BEFORE)
+    assert kept_digest(files, []) is None  # not published
     files.file("manifest", "json").write_text(json.dumps({"files": {}}))
-    assert kept_inputs(files, entries, TODAY) == TODAY
+    assert kept_digest(files, entries) is None

@@ -11,7 +11,8 @@ from scipy.sparse import csr_array
 from density_assets.calendar import HOURS, week_clock
 from density_assets.estimation.weeks.summary import Kind, Summary
 from density_assets.geography.regions import regions_named
-from density_assets.publication.pages.regions_for_page import people_for_page, regions_for_page
+from density_assets.publication.pages.areas import CITY, city_and_parts
+from density_assets.publication.pages.people_for_page import people_for_page
 from density_assets.publication.people import Factor, PeopleFactors, people_in_cells
 from density_assets.publication.regions import WHOLE_CITY, region_sums
 from density_assets.publication.sums import WeekCounts
@@ -119,16 +120,22 @@ def test_people_of_a_region_are_those_of_its_cells():
 def test_a_page_gets_the_numbers_of_the_files():
     people = people_in_cells(factors(), week()).number
     sums = region_sums(REGIONS, week(), CLOCK, factors(), people)
-    city, _, south, alone = regions_for_page(sums, REGIONS)
-    assert (city["name"], city["cells"]) == (WHOLE_CITY, [0, 1, 2, 3])
-    assert (south["id"], south["cells"], alone["cells"]) == ("S", [0, 2], [3])
-    assert south["people"] == [
-        number for period in ("hour", "day", "week") for number in numbers(sums, "S", period, "people")
-    ]
-    assert len(south["count_low"]) == 176
-    unknown = regions_for_page(table(sums=False), REGIONS)[0]
-    assert set(unknown["count_low"]) == {None}
-    assert "people" not in unknown
-    rates = people_for_page(factors())
-    assert rates["stated"]["cells"] == [2.0] * 4
-    assert (rates["fewest"]["hours"][0], rates["most"]["hours"][0]) == (1.0, 3.0)
+    parts = city_and_parts(np.zeros((4, 2)), REGIONS)
+    assert {name: part.tolist() for name, part in parts.items()} == {
+        CITY: [True] * 4,
+        "North": [False, True, False, False],
+        "South": [True, False, True, False],
+        "Alone": [False, False, False, True],
+    }
+    shown = people_for_page(factors(), week(), parts)
+    assert shown["numbers"] == people.tolist()
+    assert shown["groups"][2]["low"] == numbers(sums, "S", "hour", "people_low")
+    assert shown["groups"][0]["high"] == numbers(sums, None, "hour", "people_high")
+    assert (shown["fewest"]["hours"][0], shown["most"]["hours"][0]) == (1.0, 3.0)
+    untold = people_for_page(factors(), week(sums=False), parts)["groups"]
+    assert [group is None for group in untold] == [True, False, True, False]  # a region of one cell is that cell
+
+
+def test_regions_of_one_name_are_told_apart():
+    twice = regions_named(["a", "b"], ["Centre", "Centre"])
+    assert list(city_and_parts(np.zeros((2, 2)), twice)) == [CITY, "Centre (a)", "Centre (b)"]

@@ -74,6 +74,12 @@ def test_the_columns_that_settings_name_come_before_the_usual_names(tmp_path):
     assert found.rows[0]["user_id"] == "9"  # no column but times and towers is repeated
 
 
+def test_a_column_of_dates_is_the_one_that_settings_name(tmp_path):
+    content = b"user_id,day,begun,time,tower_id\nann,1,20070910,081500,A\n"
+    found = told(tmp_path / "r.csv", content, visit_date="begun")
+    assert (found.roles["date"], found.rows[0]["begun"], found.rows[0]["day"]) == ("begun", "20070910", "9")
+
+
 @pytest.mark.parametrize(
     ("value", "form"),
     [(7, "integer"), ("007", "digits"), ("00a1" * 8, "hex"), (b"\1", "binary"), ("ann", "text"), ("", "missing"),
