@@ -58,7 +58,7 @@ def known_zones() -> frozenset[str]:
 
 
 OWN_KEYS = {  # of a city whose cells are its own
-    *("cell_id", "cells_crs", "towers", "tower_id", "tower_x", "tower_y", "tower_crs"),
+    *("cell_id", "cells_crs", "boundary", "towers", "tower_id", "tower_x", "tower_y", "tower_crs"),
     *("tower_valid_from", "tower_valid_to", "visits"),
     *("footprints", "footprint_tower", "footprint_cell", "footprint_share"),
 }
@@ -81,6 +81,8 @@ class CitySettings(_Table):
     cells: PlainPath | None = None
     cell_id: Name | None = None
     cells_crs: Name | None = None
+    grid: Literal["inspire 1km"] | None = None
+    boundary: PlainPath | None = None
     towers: PlainPath | None = None
     tower_id: Name | None = None
     tower_x: Name = "lon"
@@ -121,7 +123,7 @@ class CitySettings(_Table):
     @property
     def embedded(self) -> bool:
         """Whether the geography is the invented one."""
-        return self.cells is None
+        return self.cells is None and self.grid is None
 
     @property
     def simulated_users(self) -> int:
@@ -173,7 +175,7 @@ class CitySettings(_Table):
     def _regions_are_somewhere(self) -> Self:
         if self.region_name and not self.has_regions:
             raise ValueError("region_name names a column of a table of regions: give regions or region_id as well")
-        if self.embedded and self.region_id and self.regions is None:
+        if self.cells is None and self.region_id and self.regions is None:
             raise ValueError("region_id is a column of the cells file, but there is none: give regions, a table")
         return self
 
@@ -187,9 +189,13 @@ class CitySettings(_Table):
     def _own_data_is_whole(self) -> Self:
         if self.embedded:
             if given := sorted(OWN_KEYS & self.model_fields_set):
-                raise ValueError(f"{', '.join(given)} describe own data, which needs cells as well")
+                raise ValueError(f"{', '.join(given)} describe own data, which needs cells as well, or a grid")
             return self
-        for key in ("cell_id", "towers"):
+        if self.grid and (self.cells or self.cell_id):
+            raise ValueError("give either cells and cell_id (areas of your own) or grid, whose squares have names")
+        if self.boundary and self.grid is None:
+            raise ValueError("boundary says which squares of a grid are the city's: give grid as well")
+        for key in ("towers",) if self.grid else ("cell_id", "towers"):
             if getattr(self, key) is None:
                 raise ValueError(f"own cells need {key} as well")
         if "name" not in self.model_fields_set or self.name == "embedded":

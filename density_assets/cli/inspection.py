@@ -107,7 +107,9 @@ def inspect(settings: Settings, week: date, home: Path) -> Inspection:
 
 
 def _geography(settings: Settings, cells: Cells, towers: Towers) -> Iterator[tuple[str, str]]:
-    source = "embedded" if settings.city.embedded else f"{settings.city.cells}, {settings.city.towers}"
+    source = (
+        "embedded" if settings.city.embedded else f"{settings.city.grid or settings.city.cells}, {settings.city.towers}"
+    )
     footprints = city_footprints(settings, antennas_table(towers), cells)
     pieces = footprints.pieces if footprints else overlaps(tower_cells(towers.xy, cells.city), cells.polygons)
     yield "city", f"{settings.city.name} ({source})"

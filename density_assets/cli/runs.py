@@ -210,3 +210,5 @@ def _what_next(city: City, week: date) -> Iterator[str]:
     yield f"  see the graph   density ui{these}"
     yield f"  the next week   density release --week {week + timedelta(weeks=1)}{these}"
     yield f"  what it costs   density budget{these}"
+    if city.synthetic:
+        yield "  your own data   density init my.toml"

@@ -1,21 +1,36 @@
 """Where a city's public geography comes from: invented, or read from the files its settings name."""
 
+from pathlib import Path
+
 import polars as pl
 
 from density_assets.geography.cells import read_cells
 from density_assets.geography.cells_and_towers import Cells, Towers
 from density_assets.geography.embedded import embedded_city
 from density_assets.geography.footprints import Footprints, read_footprints
-from density_assets.geography.towers import read_towers
+from density_assets.geography.grid import GRIDS, extent_of, read_boundary, squares_within
+from density_assets.geography.towers import listed_points, read_towers
 from density_assets.settings import Settings
 
 
 def city_cells(settings: Settings) -> Cells:
     """The cells a release will speak of."""
     city = settings.city
+    if city.grid is not None and city.towers is not None:
+        return _squares(settings, settings.path(city.towers), GRIDS[city.grid])
     if city.cells is None or city.cell_id is None:
         return embedded_city()[0]
     return read_cells(settings.path(city.cells), city.cell_id, city.cells_crs)
+
+
+def _squares(settings: Settings, antennas: Path, side: int) -> Cells:
+    """Squares of a grid: those within a boundary, or around all antennas of the list."""
+    city = settings.city
+    if city.boundary is not None:
+        file = settings.path(city.boundary)
+        return squares_within(read_boundary(file, city.cells_crs), side, file)
+    points = listed_points(antennas, city.tower_x, city.tower_y)
+    return squares_within(extent_of(points, city.tower_crs, antennas), side, antennas)
 
 
 def city_towers(settings: Settings, cells: Cells) -> Towers:

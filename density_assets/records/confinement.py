@@ -47,6 +47,8 @@ def _kept_there(file: str, roots: Iterable[str]) -> bool:
 def named_files(settings: Settings) -> list[Path]:
     """The files that settings name: what the public geography and factors are read from, and where alerts go."""
     city = settings.city
-    lists = [settings.path(file) for file in (city.cells, city.towers, city.footprints) if file is not None]
+    lists = [
+        settings.path(file) for file in (city.cells, city.boundary, city.towers, city.footprints) if file is not None
+    ]
     files = (city.regions, *settings.people.tables.values(), settings.alerts.file)
     return [*(file for path in lists for file in public_files(path)), *map(settings.path, filter(None, files))]

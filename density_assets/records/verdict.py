@@ -5,7 +5,7 @@ because that a week was stopped would tell everybody what is in it.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
@@ -124,7 +124,23 @@ def suggestions(file: Understood, city: CitySettings) -> list[str]:
         )
         if role in file.roles and named not in dict(file.columns)
     ]
-    return said
+    return [*said, *_spellings(file, city), *_zones(file, city)]
+
+
+def _spellings(file: Understood, city: CitySettings) -> Iterator[str]:
+    """What to say where one identifier may be spelled in several ways; of text that is no number nobody can tell."""
+    forms, numbers = file.distinct, file.identifiers.get("digits", 0) + file.identifiers.get("integer", 0)
+    if city.user_form != "as is" or 2 * numbers < sum(file.identifiers.values()) or forms["digits"] == forms["as is"]:
+        return
+    form = "trimmed" if forms["trimmed"] == forms["digits"] else "digits only"
+    fewer = forms["as is"] - forms["digits"]
+    yield f'user_form = "{form}"  # {fewer:,} of {forms["as is"]:,} identifiers looked at seem to be other spellings'
+
+
+def _zones(file: Understood, city: CitySettings) -> Iterator[str]:
+    if file.kind == "parquet" and "without a zone" in file.times and city.visit_timezone is None:
+        zone = city.timezone
+        yield f'visit_timezone = "UTC"  # times carry no zone and are read as {zone}; name theirs'
 
 
 def _main_reason(records: Mapping[str, int]) -> tuple[str, int]:

@@ -1,6 +1,7 @@
 """Cells and towers changed at random, in every format, are refused in words or can be used, with every id as it was."""
 
 import geopandas as gpd
+import numpy as np
 import polars as pl
 import pytest
 from spoiled_files import raw_exceptions, spoiled_bytes, spoiled_json, spoiled_lines
@@ -8,7 +9,8 @@ from town import make_town
 
 from density_assets.geography.cells import read_cells
 from density_assets.geography.cells_and_towers import Cells, Towers, geography_hash
-from density_assets.geography.overlaps import overlaps
+from density_assets.geography.footprints import read_footprints
+from density_assets.geography.overlaps import interpolation, overlaps
 from density_assets.geography.tables import antennas_table, cells_from, cells_table, towers_from, towers_table
 from density_assets.geography.towers import read_towers
 from density_assets.geography.voronoi import tower_cells
@@ -27,6 +29,10 @@ def town(tmp_path_factory):
         cells.to_file(folder / name)
     cells.to_parquet(folder / "cells.parquet")
     pl.read_csv(folder / "towers.csv").write_parquet(folder / "towers.parquet")
+    exported = (folder / "towers.csv").read_text().replace(",", ";").replace(".", ",")
+    (folder / "exported.csv").write_text(exported)
+    rows = [f"{tower};{cell};0,5" for tower, cell in zip("ABCD", ["SW", "SE", "NW", "NE"], strict=True)]
+    (folder / "footprints.csv").write_text("\n".join(["mast;square;chance", *rows]) + "\n")
     return folder
 
 
@@ -79,11 +85,33 @@ def test_changed_towers_are_used_or_refused(town, tmp_path, seeds):
     cells, used = read_cells(town / "cells.geojson", "code"), []
 
     def attempt(rng):
-        name = rng.choice(["towers.csv", "towers.csv", "towers.parquet"])
-        change = rng.choice([spoiled_lines, spoiled_lines, spoiled_bytes]) if name == "towers.csv" else spoiled_bytes
+        name = rng.choice(["towers.csv", "exported.csv", "towers.parquet"])
+        change = rng.choice([spoiled_lines, spoiled_lines, spoiled_bytes]) if name.endswith("csv") else spoiled_bytes
         (tmp_path / name).write_bytes(change((town / name).read_bytes(), rng))
         use(cells, towers_of(tmp_path / name, cells, rng.choice(["name", None])))
         used.append(name)
 
     assert raw_exceptions(seeds, attempt) == {}
     assert len(used) > len(seeds) // 10
+
+
+@WARNINGS
+@pytest.mark.parametrize(
+    "seeds", [range(200), pytest.param(range(200, 5_000), marks=pytest.mark.nightly)], ids=["some", "many"]
+)
+def test_changed_footprints_give_every_site_away_once_or_are_refused(town, tmp_path, seeds):
+    cells = read_cells(town / "cells.geojson", "code")
+    antennas, used = antennas_table(towers_of(town / "towers.csv", cells)), []
+
+    def attempt(rng):
+        change = rng.choice([spoiled_lines, spoiled_lines, spoiled_bytes])
+        (tmp_path / "f.csv").write_bytes(change((town / "footprints.csv").read_bytes(), rng))
+        columns = {"tower": "mast", "cell": "square", "share": "chance"}
+        found = read_footprints(tmp_path / "f.csv", **columns, antennas=antennas, cell_ids=cells.ids.tolist())
+        spread = interpolation(found.pieces)
+        assert spread.min() >= 0
+        assert np.allclose(spread.sum(axis=0), 1)
+        used.append(found)
+
+    assert raw_exceptions(seeds, attempt) == {}
+    assert used

@@ -110,12 +110,32 @@ def test_a_failure_tells_of_real_people_only_that_there_was_one(town, tmp_path, 
         assert f"confidential/about/evaluation_metrics/{WEEK}_failure.txt" in log
 
 
-@pytest.mark.parametrize(("many", "hours"), [(4, range(HOURS)), (3, range(0, HOURS, 7))])
-def test_the_distance_of_many_cells_is_that_of_each_hour_of_the_day_once(monkeypatch, many, hours):
+@pytest.mark.parametrize(("many", "hours"), [(4, list(range(HOURS))), (3, evaluation.sampled_hours())])
+def test_the_distance_of_many_cells_is_that_of_one_hour_of_each_eighth_of_the_week(monkeypatch, many, hours):
     monkeypatch.setattr(evaluation, "MANY_CELLS", many)
     truth, released = np.random.default_rng(1).integers(1, 9, (2, 4, HOURS)).astype(np.float64)
     places = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=np.float64)
     found = evaluation.distances(truth, released, places, threads=2)
-    assert np.flatnonzero(~np.isnan(found)).tolist() == list(hours)
+    assert np.flatnonzero(~np.isnan(found)).tolist() == hours
     assert found[hours] == pytest.approx(emd_per_hour(truth, released, places)[hours], abs=0)
-    assert {hour % 24 for hour in hours} == set(range(24))
+    assert {hour // 21 for hour in hours} == set(range(8))
+
+
+def test_the_error_of_a_sample_is_that_of_a_mean_and_none_where_every_hour_is_known():
+    every, some = np.arange(168.0), np.full(168, np.nan)
+    assert evaluation.error_of_mean(every) == 0
+    some[[0, 84]] = 1.0, 3.0
+    assert evaluation.error_of_mean(some) == pytest.approx(np.sqrt(2 / 2 * (1 - 2 / 168)))
+    some[84] = np.nan
+    assert np.isnan(evaluation.error_of_mean(some))
+
+
+def test_a_sample_is_about_as_far_off_as_its_error_says():
+    """Over weeks whose distances follow the day, with noise: the mean of the sampled hours beside that of all."""
+    random, off = np.random.default_rng(3), []
+    for _ in range(300):
+        week = 100 + 10 * np.sin(np.arange(168) / 24 * 2 * np.pi) + random.normal(0, 10, 168)
+        known = np.full(168, np.nan)
+        known[evaluation.sampled_hours()] = week[evaluation.sampled_hours()]
+        off.append((np.nanmean(known) - week.mean()) / evaluation.error_of_mean(known))
+    assert np.mean(np.abs(off) < 2.4) > 0.9  # the 95 % quantile of t with seven degrees of freedom

@@ -15,7 +15,10 @@ from density_assets.geography.cells_and_towers import Cells
 from density_assets.publication.files import geojson
 from density_assets.publication.pages.areas import areas_by_day, city_and_parts
 from density_assets.publication.pages.page import ReportData, report_html
+from density_assets.publication.pages.people_for_page import people_for_page
+from density_assets.publication.people import Factor, PeopleFactors
 from density_assets.publication.sum_errors import errors_table
+from density_assets.publication.sums import WeekCounts
 
 SIDE, HOURS = 6, 168
 CELLS = SIDE**2
@@ -50,8 +53,10 @@ class Week:
         """Half of the 95 % intervals of sums."""
         return 1.96 * np.sqrt(self.sums.variance(self.counts.astype(float), self.errors, areas, periods))
 
-    def page(self) -> str:
-        happens = self.happens
+    def page(self, factors: PeopleFactors | None = None) -> str:
+        """Its page; with people, where factors are stated."""
+        happens, groups = self.happens, city_and_parts(MIDDLES)
+        week = WeekCounts(self.counts.astype(float), self.errors, self.sums, happens)
         return report_html(
             ReportData(
                 city="town",
@@ -68,8 +73,9 @@ class Week:
                 fingerprint="f" * 64,
                 areas=areas_by_day(self.sums, self.counts, self.errors, MIDDLES, happens),
                 sums=self.sums,
-                groups={name: np.flatnonzero(part).tolist() for name, part in city_and_parts(MIDDLES).items()},
+                groups={name: np.flatnonzero(part).tolist() for name, part in groups.items()},
                 missing=self.missing,
+                people=None if factors is None else people_for_page(factors, week, groups),
             )
         )
 
@@ -106,12 +112,19 @@ def weeks() -> dict[date, Week]:
     return {week.monday: week for week in (*found, Week(CLOCKS_CHANGE, counts, errors, sums, (SKIPPED,)))}
 
 
+def factors() -> PeopleFactors:
+    """Two people per visit, between 1 and 4."""
+    one = np.ones(CELLS)
+    return PeopleFactors(Factor(one / 2, one / 4, one), Factor(one, one, one), Factor(*[np.ones(HOURS)] * 3))
+
+
 def written(folder: Path) -> dict[date, Path]:
     """Pages of all weeks, and `density_….csv` of each beside it with rows and columns in another order."""
     files = {}
     for monday, week in weeks().items():
         files[monday] = folder / f"report_{monday}.html"
         files[monday].write_text(week.page(), encoding="utf-8")
+        (folder / f"people_{monday}.html").write_text(week.page(factors()), encoding="utf-8")
         table = week.table().sample(fraction=1.0, shuffle=True, seed=1)
         table.select(sorted(table.columns)).write_csv(folder / f"density_{monday}.csv")
     return files

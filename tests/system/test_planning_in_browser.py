@@ -99,6 +99,22 @@ def test_a_sum_without_errors_of_sums_has_no_interval_and_says_so(reader):
     assert "has no interval here" in reader.text("series-hint")
 
 
+def test_people_stand_beside_visits_where_factors_are_stated(reader, files, saved):
+    reader.open(f"{files[LATER].with_name(f'people_{LATER}.html').as_uri()}#hour={HOUR}&cell={IDS[CELL]}")
+    assert "how many people that may be" in reader.text("kicker")
+    count, error = WEEKS[LATER].counts[EVENT], WEEKS[LATER].errors[EVENT]
+    low, high = np.floor(count - 1.96 * error), np.ceil(4 * (count + 1.96 * error))
+    assert f"{2 * count:,} ({low:,.0f} to {high:,.0f})" in reader.text("cell-facts")
+    part = compass(MIDDLES)["north-west"].astype(float)[None]
+    (of_part,) = WEEKS[LATER].margins(part, np.eye(168)[:, [HOUR]])[0]
+    visits = WEEKS[LATER].counts[part[0] > 0, HOUR].sum()
+    reader.runs("void chooseArea('north-west')")
+    low, high = np.floor(visits - of_part), np.ceil(4 * (visits + of_part))
+    assert f"{2 * visits:,} ({low:,.0f} to {high:,.0f})" in reader.text("cell-facts")
+    rows = list(csv.DictReader(io.StringIO(saved("map", "csv").decode())))
+    assert [int(row["people"]) for row in rows] == (2 * WEEKS[LATER].counts[:, HOUR]).tolist()
+
+
 # --- two weeks --------------------------------------------------------------------------------------------------------
 
 

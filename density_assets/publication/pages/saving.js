@@ -30,9 +30,10 @@ function asError(size) {
 
 function mapNumbers() {
   const {hour, other} = state;
-  const heads = ['cell_id', 'hour', 'count', 'standard_error', 'visits_per_km2'];
+  const heads = ['cell_id', 'hour', 'count', 'standard_error', 'visits_per_km2', ...(data.people ? ['people'] : [])];
   const rows = EVERY.map((cell) => [
     data.ids[cell], hour, week.counts[cell][hour], week.errors[cell][hour], Number(density(cell, hour).toPrecision(6)),
+    ...(data.people ? [data.people.numbers[cell][hour]] : []),
     ...(other ? [other.counts[cell][hour], differs(cell, hour), asError(differenceMargin(cell, hour))] : []),
   ]);
   return [other ? [...heads, 'count_other_week', 'difference', 'standard_error_of_difference'] : heads, ...rows];

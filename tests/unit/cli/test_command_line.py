@@ -39,6 +39,7 @@ OPTIONS = {
     "study": {"--settings", "--week", "--repetitions", "--data", "name"},
     "results": {"--settings", "--week", "--repetitions", "--studies", "--page"},
     "check": {"--settings", "--week", "--acknowledge", "--by", "--reason"},
+    "init": {"--cells", "--towers", "--visits", "--set", "--yes", "out"},
     "plan": {"--settings", "--epsilons", "--people", "--quick", "--out"},
     "ui": {"--settings", "--port", "--read-only"},
 }
@@ -78,7 +79,7 @@ def test_help_names_every_command_in_its_panel(density):
     named = {title: re.findall(r"^│ (\w+)", text, re.MULTILINE) for title, text in zip(titles, texts, strict=True)}
     assert named == {
         "Options": [],
-        "Before the first release": ["check", "plan"],
+        "Before the first release": ["init", "check", "plan"],
         "Weeks": ["release", "backfill", "rebuild", "final", "evaluate", "purge"],
         "Budget and audit": ["budget", "verify", "audit"],
         "Ledger": ["ledger", "policy", "approve", "sign"],

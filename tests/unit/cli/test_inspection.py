@@ -1,6 +1,7 @@
 """What `check` says of records that are odd: how many and why, never which."""
 
 from collections import Counter
+from datetime import datetime
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -109,6 +110,22 @@ def test_columns_of_other_names_are_named_for_the_settings(town, tmp_path):
         "the settings may have to say: visit_tower = \"site\"  # no column 'tower_id' in part-0.csv",
         "the settings may have to say: visit_user = \"imsi\"  # no column 'user_id' in part-0.csv",
     ]
+
+
+def test_other_spellings_and_times_without_a_zone_are_named_for_the_settings(town, tmp_path):
+    town.write_visits("336123,2007-09-10 08:10:00,A\n336123 ,2007-09-10 08:10:00,A\n336124,2007-09-10 08:10:00,A\n")
+
+    def suggested() -> list[str]:
+        found = inspect(load_settings(town.settings), MONDAY, tmp_path / "home")
+        return [finding.text.partition("  #")[0] for finding in found.findings]
+
+    assert suggested() == ['the settings may have to say: user_form = "trimmed"']
+    town.set("*.csv", "*.parquet")
+    times = pa.array([datetime(2007, 9, 10, 8)], pa.timestamp("us"))
+    pq.write_table(pa.table({"user_id": ["ann"], "time": times, "tower_id": ["A"]}), town.visits / "r.parquet")
+    assert suggested() == ['the settings may have to say: visit_timezone = "UTC"']
+    town.set("[city]", '[city]\nvisit_timezone = "Europe/Paris"')
+    assert suggested() == []
 
 
 def week(**changed) -> WeekOfRecords:

@@ -1,0 +1,88 @@
+"""Starting: a first settings file, from the files a person has."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from density_assets.errors import BadInput
+
+if TYPE_CHECKING:
+    from density_assets.cli.first_settings import Guess
+
+
+def init(
+    out: Annotated[Path, typer.Argument(help="The settings file to write; one that is there is never replaced.")],
+    cells: Annotated[Path | None, typer.Option("--cells", help="Polygons of the areas to publish.")] = None,
+    towers: Annotated[Path | None, typer.Option("--towers", help="Antenna list: CSV, Parquet, a folder of it.")] = None,
+    visits: Annotated[
+        str | None, typer.Option("--visits", help="Event files, quoted, such as 'cdr/{week}/*.csv'; or with {day}.")
+    ] = None,
+    given: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A line of [city], in place of a guess.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Take every guess without asking.")] = False,
+) -> int:
+    """Write a first settings file, guessed from your files; every line says why, and none what you promise."""
+    from density_assets.cli.first_settings import guesses, settings_text, with_answers
+
+    if out.exists():
+        raise BadInput(f"init must write a new file, {out} is there already: name another, or edit that one")
+    try:
+        named = [_wanted(name, value, yes=yes) for name, value in (("cells", cells), ("towers", towers))]
+        pattern = str(_wanted("visits", visits, yes=yes))
+        lines = with_answers(list(guesses(out, Path(named[0]), Path(named[1]), pattern)), _answers(given or []))
+        if not yes:
+            lines = _confirmed(lines)
+    except typer.Abort:
+        raise BadInput("nothing was written: a question was left without an answer (--yes asks none)") from None
+    _write(out, settings_text(lines, str(out)))
+    print("\n".join(_next(out)))
+    return 0
+
+
+def _wanted(name: str, value: Path | str | None, *, yes: bool) -> Path | str:
+    if value is None and yes:
+        raise BadInput(f"init must know your {name}: give --{name}")
+    return value or typer.prompt(f"where are your {name}?", type=str)
+
+
+def _answers(given: Sequence[str]) -> Mapping[str, str]:
+    if wrong := [text for text in given if not all(text.partition("="))]:
+        raise BadInput(f"--set must be KEY=VALUE, got {wrong[0]!r}")
+    return {key.strip(): value.strip() for key, _, value in (text.partition("=") for text in given)}
+
+
+def _confirmed(lines: "Sequence[Guess]") -> "list[Guess]":
+    """Every line as a person leaves it."""
+    from dataclasses import replace
+
+    return [replace(line, value=typer.prompt(f"{line.key} ({line.why})", default=line.value)) for line in lines]
+
+
+def _write(out: Path, text: str) -> None:
+    """Write a file that can be loaded; one that cannot is not left behind."""
+    from density_assets.settings import load_settings
+
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with out.open("x", encoding="utf-8") as file:
+        file.write(text)
+    try:
+        load_settings(out)
+    except BadInput:
+        out.unlink()
+        raise
+
+
+def _next(out: Path) -> list[str]:
+    these = f"--settings {quote(str(out))}"
+    return [
+        f"wrote {out}: look at every line. Then, in this order,",
+        f"  density check {these}                                      what your files are taken for and hold",
+        f"  density plan {these} --people NUMBER                       which errors to expect at which promise",
+        f"  density ledger init {these} --by NAME --reason WHY         once: opens the ledger, makes the key",
+        f"  density check {these} --acknowledge --by NAME --reason WHY once: you have looked at what check says",
+        f"  density release {these} --by NAME --reason WHY             the first week, which is charged",
+    ]

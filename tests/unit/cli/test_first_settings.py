@@ -1,0 +1,148 @@
+"""A settings file from files alone: it can be loaded, check finds it ready, and it holds no promise and no record."""
+
+import gzip
+import shutil
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+from runs import MONDAY
+
+from density_assets.__main__ import main
+from density_assets.cli.first_settings import Guess, settings_text
+from density_assets.cli.inspection import inspect
+from density_assets.errors import BadInput
+from density_assets.geography.nearest_zone import nearest_zone
+from density_assets.records.verdict import Verdict
+from density_assets.settings import PrivacySettings, load_settings
+
+
+@pytest.fixture
+def init(monkeypatch, capsys, town, tmp_path):
+    """`density init` on the files of the town, from its folder; returns status, the file and what was said."""
+    monkeypatch.chdir(town.folder)
+    out = town.folder / "first.toml"
+
+    def run(*words: str, visits: str = "visits/{week}/*.csv", towers: str = "towers.csv") -> tuple[int, Path, str]:
+        files = ("--cells", "cells.geojson", "--towers", towers, "--visits", visits)
+        monkeypatch.setattr(sys, "argv", ["density", "init", str(out), *files, *words])
+        status = main()
+        said = capsys.readouterr()
+        return status, out, said.out + said.err
+
+    return run
+
+
+def test_the_file_of_a_town_is_loaded_and_its_records_are_ready(init, tmp_path):
+    status, out, said = init("--yes")
+    assert status == 0, said
+    assert f"density check --settings {out} --acknowledge --by NAME" in said
+    settings = load_settings(out)
+    city = settings.city
+    assert (city.cells, city.cell_id, city.tower_id) == (Path("cells.geojson"), "code", "name")
+    assert (city.tower_x, city.tower_y, city.tower_crs) == ("x", "y", "EPSG:2154")
+    assert (city.visit_user, city.visit_time, city.visit_tower) == ("user_id", "time", "tower_id")
+    assert (city.first_week, city.timezone, city.visits) == (MONDAY, "Europe/Paris", "visits/{week}/*.csv")
+    assert inspect(settings, MONDAY, tmp_path / "home").verdict is Verdict.READY
+
+
+def test_an_operators_semicolons_in_gz_with_other_names_and_a_day_of_its_own(init, town, tmp_path):
+    shutil.rmtree(town.visits)
+    folder = town.folder / "cdr" / "2007" / "09" / "10"
+    folder.mkdir(parents=True)
+    lines = (
+        "IMSI;date;time;site;note\n"
+        '208010000000001;20070910;081500;A;"MOC; voice"\n'
+        "208010000000002;20070910;081600;B;x\n"
+    )
+    (folder / "a.csv.gz").write_bytes(gzip.compress(lines.encode()))
+    for day in range(11, 17):
+        (town.folder / f"cdr/2007/09/{day}").mkdir()
+        (town.folder / f"cdr/2007/09/{day}/_SUCCESS").touch()
+    rows = pl.read_csv(town.folder / "towers.csv", infer_schema=False).rename({"name": "site"})
+    rows.write_csv(town.folder / "sites.csv", separator=";")
+    status, out, said = init("--yes", visits="cdr/{year}/{month}/{day}/*.csv.gz", towers="sites.csv")
+    assert status == 0, said
+    settings = load_settings(out)
+    assert (settings.city.visit_user, settings.city.visit_date, settings.city.visit_time) == ("IMSI", "date", "time")
+    assert (settings.city.tower_id, settings.city.visit_tower, settings.city.first_week) == ("site", "site", MONDAY)
+    found = inspect(settings, MONDAY, tmp_path / "home")
+    assert found.verdict is Verdict.READY, str(found)
+    assert "20801" not in out.read_text() + said
+
+
+def test_what_people_decide_is_never_guessed(init):
+    _, out, _ = init("--yes")
+    settings = load_settings(out)
+    assert settings.privacy == PrivacySettings()
+    assert settings.privacy.model_fields_set == set()
+    assert settings.city.population is None
+    assert "population = …" in out.read_text()
+
+
+def test_a_file_that_is_there_is_left_as_it_is_and_one_that_cannot_be_loaded_is_not_left(init, town):
+    status, out, said = init("--yes", "--set", "timezone=Europe/Pari")
+    assert (status, "did you mean" in said or "Europe/Paris" in said) == (2, True)
+    assert not out.exists()
+    out.write_text("mine")
+    status, _, said = init("--yes")
+    assert (status, "is there already" in said) == (2, True)
+    assert out.read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--set", "visit_usr=imsi"), "visit_user"),
+        (("--set", "visit_user"), "must be KEY=VALUE"),
+        (("--visits", "none/{week}/*.csv"), "must name at least one file"),
+        (("--cells", "towers.csv"), "polygons"),
+    ],
+)
+def test_what_cannot_be_used_is_said_and_nothing_is_written(init, words, said):
+    status, out, told = init("--yes", *words)
+    assert (status, said in told) == (2, True), told
+    assert not out.exists()
+
+
+def test_without_yes_every_line_is_asked_for_and_no_answer_writes_nothing(init, monkeypatch):
+    asked = []
+
+    def answer(question, default=None, **_):
+        asked.append(question.split(" ")[0])
+        return "mine" if question.startswith("name ") else default
+
+    monkeypatch.setattr("typer.prompt", answer)
+    status, out, said = init()
+    assert status == 0, said
+    assert {"name", "cell_id", "tower_crs", "visit_user", "timezone"} <= set(asked)
+    assert load_settings(out).city.name == "mine"
+    out.unlink()
+
+    def leave(*_, **__):
+        import typer
+
+        raise typer.Abort
+
+    monkeypatch.setattr("typer.prompt", leave)
+    status, out, said = init()
+    assert (status, "nothing was written" in said, out.exists()) == (2, True, False)
+
+
+def test_a_line_that_nobody_could_fill_in_is_asked_for():
+    with pytest.raises(BadInput, match=r"tower_crs of \[city\] could not be guessed: give --set tower_crs=…"):
+        settings_text([Guess("tower_crs", None, "")], "my.toml")
+
+
+def test_names_of_columns_cannot_leave_their_line():
+    text = settings_text([Guess("visit_user", 'a"\n[privacy]\nepsilon = 9 #', "x\n[privacy]")], "my.toml")
+    assert [line for line in text.splitlines() if line.startswith("[")] == ["[city]", "[privacy]", "[operator]"]
+
+
+@pytest.mark.parametrize(
+    ("place", "zone"),
+    [((48.8, 2.3), "Europe/Paris"), ((-33.9, 151.2), "Australia/Sydney"), ((40.7, -74.0), "America/New_York")],
+)
+def test_the_zone_of_a_place_is_that_of_the_nearest_town(place, zone):
+    assert nearest_zone(*place) == zone
