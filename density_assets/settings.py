@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from density_assets.errors import BadInput, nearest
 from density_assets.people_settings import PeopleSettings
+from density_assets.publication_settings import PublicationSettings
 from density_assets.setting_types import (
     AboveZero,
     Address,
@@ -335,6 +336,7 @@ class Settings(_Table):
 
     city: CitySettings = CitySettings()
     people: PeopleSettings = PeopleSettings()
+    publication: PublicationSettings = PublicationSettings()
     privacy: PrivacySettings = PrivacySettings()
     scheme: SchemeSettings = SchemeSettings()
     engine: EngineSettings = EngineSettings()

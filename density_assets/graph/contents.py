@@ -6,6 +6,7 @@ is signed they are made again and compared (`following.py`).
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -27,6 +28,7 @@ from density_assets.privacy.estimates import ALONE, Estimated
 from density_assets.publication.files import (
     AUDIT_PAGE,
     COUNT_FILES,
+    DESCRIPTIONS,
     ERRORS_OF_SUMS,
     FURTHER_FILES,
     clock_note,
@@ -48,8 +50,16 @@ from density_assets.publication.statement import Facts, as_markdown, statement
 from density_assets.publication.verification import read_statement
 from density_assets.publication.vintages import PROVISIONAL_ESTIMATE, named_final
 from density_assets.quality.worth import Worth, worth_of
+from density_assets.schemes.drawn_tables import measurements
+from density_assets.schemes.scheme import SERIES, TOTALS
 from resources.tables.files import parquet_bytes, write_durably
 
+FURTHER = {
+    "GeoPackage for QGIS": ("density", "gpkg"),
+    "Week of each cell (GeoParquet)": ("cells", "parquet"),
+    "SDMX-CSV": ("sdmx", "csv"),
+    "Data package": ("datapackage", "json"),
+}  # downloads of the page, by their labels
 DOWNLOADS = dict(
     zip((*REGION_FILES, INPUTS_FILE), ("Regions as Parquet", "Regions as CSV", "Regions and factors"), strict=True)
 )
@@ -67,7 +77,10 @@ def rounded(step: Step, estimate: pl.DataFrame, cells: pl.DataFrame) -> pl.DataF
 def count_files(step: Step, density: pl.DataFrame, cells: pl.DataFrame) -> dict[Path, bytes]:
     """The files of the counts and what they hold, in the layout that the week is published in."""
     of = _counted(step, density, cells)
-    made = newest_layout(of) if step.layout > FIRST else _first_layout(of)
+    if step.layout == FIRST:
+        made = _first_layout(of)
+    else:
+        made = newest_layout(replace(of, drawn=measurements(step.read(TOTALS), step.read(SERIES))))
     return {file: made[file] for file in names_of_counts(step)}
 
 
@@ -76,7 +89,9 @@ def _counted(step: Step, density: pl.DataFrame, cells: pl.DataFrame) -> Counted:
     city, sums = step.settings.city, known_sums(step)
     worth = _worth_to_say(step, density, sums)
     geography, inputs = cells_from(cells), known_inputs(step)
-    return Counted(step.files, city.name, city.timezone, step.clock, geography, density, sums, worth, inputs)
+    return Counted(
+        step.files, city.name, city.timezone, step.clock, geography, density, sums, worth, step.release, inputs=inputs
+    )
 
 
 def _first_layout(of: Counted) -> dict[Path, bytes]:
@@ -108,6 +123,11 @@ def names_of_counts(step: Step) -> list[Path]:
     sums = () if known_sums(step) is None else (ERRORS_OF_SUMS,)
     further = (*FURTHER_FILES, *names_of_inputs(known_inputs(step))) if step.layout > FIRST else ()
     return [step.files.file(*name) for name in (*COUNT_FILES, *further, *sums)]
+
+
+def names_of_descriptions(step: Step) -> list[Path]:
+    """Where lies what tells machines of the release (`describing.py`)."""
+    return [step.files.file(*name) for name in DESCRIPTIONS] if step.layout > FIRST else []
 
 
 def fell_back(step: Step, estimated: Estimated | None) -> bool:
@@ -186,6 +206,7 @@ def page_file(
         "CSV": files.file("density", "csv").name,
         "GeoJSON": files.file("density", "geojson").name,
         **({} if sums is None else {"Errors of sums": files.file(*ERRORS_OF_SUMS).name}),
+        **({label: files.file(*name).name for label, name in FURTHER.items()} if step.layout > FIRST else {}),
         **{DOWNLOADS[name]: files.file(*name).name for name in names_of_inputs(inputs)},
         "Data dictionary": files.file("data_dictionary", "md").name,
         "Privacy statement": files.file("privacy_statement", "json").name,

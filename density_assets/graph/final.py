@@ -31,6 +31,7 @@ from density_assets.graph.contents import (
     stated,
     statement_files,
 )
+from density_assets.graph.describing import description_files
 from density_assets.graph.estimating import ORIGINS_OF_SUMS
 from density_assets.graph.following import OPEN, other_estimate, other_files
 from density_assets.graph.missing_hours import without_missing
@@ -202,7 +203,9 @@ def final_release(
     counts = rounded(step, _made_for(step, final_series), cells)
     publish(step, count_files(step, counts, cells))
     publish(step, chain_file(step, accounts, end))
-    publish(step, statement_files(step, stated(step, counts, accounts, paid_by, end, final)))
+    said = stated(step, counts, accounts, paid_by, end, final)
+    publish(step, statement_files(step, said))
+    publish(step, description_files(step, said, accounts))
     seal, changed = Seal.at(accounts, end), Changed.between(density, counts)
     pages = final_page(step, counts, cells, seal, changed)
     publish(step, pages)
@@ -282,6 +285,8 @@ def _others(city: City, step: Step) -> Iterator[str]:
     end = accounts.end_of(final.charges, **step.release.which)
     counts, seal = rounded(step, estimate, cells), Seal.at(accounts, end)
     yield from other_files(count_files(step, counts, cells) | chain_file(step, accounts, end))
-    expected = statement_files(step, stated(step, counts, accounts, paid_by, end, final))  # names digests of the above
+    said = stated(step, counts, accounts, paid_by, end, final)  # names digests of the above
+    yield from other_files(statement_files(step, said))
+    expected = description_files(step, said, accounts)  # as these do of the statement
     expected |= final_page(step, counts, cells, seal, Changed.between(read("density"), counts))
     yield from other_files(expected)

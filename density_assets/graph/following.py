@@ -29,6 +29,7 @@ from density_assets.graph.contents import (
     stated,
     statement_files,
 )
+from density_assets.graph.describing import description_files
 from density_assets.graph.past import PAST, state_from, usual_week
 from density_assets.graph.public_inputs import other_inputs
 from density_assets.graph.step import Made, Step
@@ -72,6 +73,7 @@ def _others(city: City, step: Step) -> Iterator[str]:
     alone = fell_back(step, estimated)
     said = stated(step, density, accounts, paid_by, end, estimated, fell_back=alone)  # names digests of the above
     yield from other_files(statement_files(step, said) | page_file(step, density, cells, Seal.at(accounts, end)))
+    yield from other_files(description_files(step, said, accounts))
 
 
 def other_files(expected: Mapping[Path, bytes]) -> Iterator[str]:

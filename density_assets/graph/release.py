@@ -24,6 +24,7 @@ from density_assets.graph.contents import (
     stated,
     statement_files,
 )
+from density_assets.graph.describing import description_files
 from density_assets.graph.estimating import of_sums
 from density_assets.graph.past import learns
 from density_assets.graph.public_inputs import of_inputs, origins_of_inputs
@@ -80,16 +81,19 @@ def _values_of_sums(city: City) -> tuple[str, ...]:
         "file": column("file with the counts, or the dictionary that explains them", SETTINGS),
         "sha256": column(
             "its digest",
-            *("density.count", "density.standard_error", "cells.geometry"),
+            *("density.count", "density.standard_error", "cells.geometry", "noisy_totals.value", "noisy_series.value"),
             *_values_of_sums(city),
             *origins_of_inputs(city),
         ),
     },
-    deps=lambda city: (*of_sums(city), *of_inputs(city)),
+    deps=lambda city: (*DOORS, *of_sums(city), *of_inputs(city)),
     kinds=("csv", "parquet"),
 )
 def published_counts(step: Step, density: pl.DataFrame, cells: pl.DataFrame) -> Made:
-    """The counts as files, with errors of sums where they are known, sums of regions, people, and a data dictionary."""
+    """The counts as files, with errors of sums where they are known, sums of regions, people, and a data dictionary.
+
+    Parquet, CSV, GeoJSON, GeoPackage and SDMX, and the noisy measurements: `docs/release-files.md` says who loads what.
+    """
     contents = count_files(step, density, cells)
     publish(step, contents)
     by_file = digests(list(contents))
@@ -118,12 +122,14 @@ def privacy_statement(step: Step, accounts: Accounts, paid_by: frozenset[str], e
 
     The statement says what is promised to whom, every event with its scale, how it was paid, of which draws the counts
     are an estimate, and the digests of the files; nothing in it is computed from records. `make verify` checks that all
-    of it and the ledger belong together.
+    of it and the ledger belong together. Data package, portal entry and entry of the registry of deployments say the
+    same to machines.
     """
     end = accounts.end_of(paid_by)
     publish(step, chain_file(step, accounts, end))
     said = stated(step, step.read("density"), accounts, paid_by, end, estimated, fell_back=fell_back(step, estimated))
     publish(step, statement_files(step, said))
+    publish(step, description_files(step, said, accounts))
     table = pl.DataFrame({"file": list(said["files"]), "sha256": list(said["files"].values())})
     return Made(table, facts={"statement": dg.MetadataValue.md(as_markdown(said))})
 

@@ -23,7 +23,7 @@ from density_assets.city import City
 from density_assets.errors import BadInput
 from density_assets.graph.assets import asset
 from density_assets.graph.columns import SETTINGS, Columns, column
-from density_assets.graph.contents import names_of_counts
+from density_assets.graph.contents import names_of_counts, names_of_descriptions
 from density_assets.graph.estimating import of_sums
 from density_assets.graph.following import refuse_what_does_not_follow
 from density_assets.graph.held import held_still
@@ -226,8 +226,8 @@ def listed(step: Step, draws: Sequence[str], seal: Seal) -> Made:
 
 def _list(step: Step, draws: Sequence[str], seal: Seal) -> bytes:
     """The list of everything that the step publishes."""
-    draw_files = map(draw_file, draws)
-    return release_manifest(step.files, step.release.which, names_of_counts(step), draw_files, seal, step.layout)
+    files, draw_files = [*names_of_counts(step), *names_of_descriptions(step)], map(draw_file, draws)
+    return release_manifest(step.files, step.release.which, files, draw_files, seal, step.layout)
 
 
 @asset(

@@ -136,7 +136,18 @@ MEASUREMENTS: Columns = (  # measurements_<week>: a row per noisy number, as it 
     Column("series", "integer", "number of the place, or of places measured together; 0 for a number of the whole"),
     Column("position", "integer", "place of the number within its series: the hour of the week, or its rank"),
     Column("value", "number", "the noisy number, before any estimate; may be negative"),
-    Column("standard_error", "number", "standard deviation of its noise, where it is known alone", required=False),
+    Column(
+        "standard_error",
+        "number",
+        "standard deviation of its noise; of series the statement gives the scale",
+        required=False,
+    ),
+    Column(
+        "kept",
+        "integer",
+        "of a series: how many of its coefficients were drawn, 168 where all hours were; the others are zero",
+        required=False,
+    ),
 )
 
 KINDS_OF_SUMS: dict[str, Kind] = {"kind": "string", "cell_id": "string", "value": "number"}

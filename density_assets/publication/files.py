@@ -26,8 +26,14 @@ AUDIT_PAGE = "audit.html"  # beside the pages of releases
 MEASUREMENTS = "measurements"  # folder of stored draws, which are published too
 ERRORS_OF_SUMS = ("errors_of_sums", "parquet")  # of schemes that know them
 COUNT_FILES = (("density", "parquet"), ("density", "csv"), ("density", "geojson"), ("data_dictionary", "md"))
+FURTHER_FILES = (  # since layout 2
+    ("cells", "parquet"),
+    ("density", "gpkg"),
+    ("sdmx", "csv"),
+    ("measurements", "parquet"),
+)
+DESCRIPTIONS = (("datapackage", "json"), ("dcat", "jsonld"), ("dp_deployment", "yaml"))  # since layout 2
 COUNTED = "its counts mean nothing"  # of an hour that does not happen, in the first layout
-FURTHER_FILES = (("cells", "parquet"),)  # since layout 2
 FIRST_COLUMNS = ("cell_id", "hour", "timestamp", "count", "standard_error")  # all that files of the first layout have
 DICTIONARY = """# Data dictionary: {city}, week of {week}
 
@@ -196,3 +202,10 @@ def digests(files: list[Path]) -> dict[str, str]:
         with file.open("rb") as handle:
             by_name[file.name] = hashlib.file_digest(handle, "sha256").hexdigest()
     return by_name
+
+
+def sizes_and_digests(files: list[Path]) -> dict[str, tuple[str, int]]:
+    """SHA-256 and size of each file, by name."""
+    return {
+        name: (digest, file.stat().st_size) for file, (name, digest) in zip(files, digests(files).items(), strict=True)
+    }

@@ -65,10 +65,15 @@ def published_statement(files: Naming, publications: Sequence[Entry]) -> dict[st
     publications: what the ledger notes of them, oldest first. Whoever can write a statement can write a manifest that
     lists it, so only the one that the ledger knows is believed. Each file is read once: what is checked is used.
     """
-    manifest, statement = (files.file(stem, "json") for stem in ("manifest", "privacy_statement"))
-    listed, said = content_of(manifest), content_of(statement)
+    return published_record(files, publications, ("privacy_statement", "json"))
+
+
+def published_record(files: Naming, publications: Sequence[Entry], name: tuple[str, str]) -> dict[str, Any]:
+    """The same of any JSON file of a week."""
+    file = files.file(*name)
+    listed, said = content_of(files.file("manifest", "json")), content_of(file)
     known = bool(publications) and publications[-1].body["manifest"] == hashlib.sha256(listed).hexdigest()
-    signed = known and digests_in(listed).get(statement.name) == hashlib.sha256(said).hexdigest()
+    signed = known and digests_in(listed).get(file.name) == hashlib.sha256(said).hexdigest()
     return statement_in(said) if signed else {}
 
 

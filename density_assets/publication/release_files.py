@@ -15,15 +15,18 @@ from numpy.typing import NDArray
 
 from density_assets.calendar import HOURS, WeekClock
 from density_assets.geography.cells_and_towers import Cells
+from density_assets.privacy.release import Identity
 from density_assets.publication.cell_totals import cell_totals
-from density_assets.publication.columns import CELLS, DENSITY, REGIONS, SUMS, Columns, described
+from density_assets.publication.columns import CELLS, DENSITY, MEASUREMENTS, REGIONS, SUMS, Columns, described
 from density_assets.publication.counts import counts_with_intervals, with_moments
 from density_assets.publication.described_parquet import described_parquet
 from density_assets.publication.files import ERRORS_OF_SUMS, Naming, dictionary, geojson, in_degrees
+from density_assets.publication.geopackage import geopackage
 from density_assets.publication.geoparquet import geo_metadata, with_geometry
 from density_assets.publication.people import People, people_in_cells, people_of_each_cell
 from density_assets.publication.public_inputs import INPUTS_FILE, PublicInputs, explained, written
 from density_assets.publication.regions import REGION_FILES, region_sums
+from density_assets.publication.sdmx import sdmx_csv
 from density_assets.publication.sum_errors import summary_from
 from density_assets.publication.sums import WeekCounts
 from density_assets.quality.worth import Worth
@@ -35,7 +38,8 @@ class Counted:
 
     naming: what the files are called. city, timezone, clock: of the week. cells: their geography, in the order of
     `density`: the released counts, 168 of each cell. sums: errors of sums, where they are known. worth: what the
-    dictionary says of the counts, if anything. inputs: regions and factors of people, where there are any.
+    dictionary says of the counts, if anything. promised: epsilon and delta. drawn: the noisy numbers themselves, which
+    only files need. inputs: regions and factors of people, where there are any.
     """
 
     naming: Naming
@@ -46,6 +50,8 @@ class Counted:
     density: pl.DataFrame
     sums: pl.DataFrame | None
     worth: Worth | None
+    promised: Identity
+    drawn: pl.DataFrame = field(default_factory=pl.DataFrame)
     inputs: PublicInputs = field(default_factory=PublicInputs)
 
     @cached_property
@@ -109,6 +115,9 @@ def newest_layout(of: Counted) -> dict[Path, bytes]:
         ("density", "geojson"): _geojson(of).encode(),
         ("data_dictionary", "md"): _dictionary(of).encode(),
         ("cells", "parquet"): _cells(of),
+        ("density", "gpkg"): _geopackage(of),
+        ("sdmx", "csv"): sdmx_csv(of.counts, of.described(DENSITY, of.counts), of.promised).encode(),
+        ("measurements", "parquet"): described_parquet(of.drawn, of.described(MEASUREMENTS, of.drawn), of.about),
     }
     if of.sums is not None:
         contents[ERRORS_OF_SUMS] = described_parquet(of.sums, of.described(SUMS, of.sums), of.about)
@@ -141,6 +150,13 @@ def _cells(of: Counted) -> bytes:
     return described_parquet(table, of.described(CELLS, table), {**of.about, "geo": geo_metadata(of.outlines)})
 
 
+def _geopackage(of: Counted) -> bytes:
+    totals, counts = (
+        (table, of.described(names, table)) for table, names in ((of.totals, CELLS), (of.counts, DENSITY))
+    )
+    return geopackage(of.outlines, totals, counts, of.clock, f"{of.city}, week of {of.naming.week}")
+
+
 def _geojson(of: Counted) -> str:
     counts, errors = (of.density[name].to_numpy().reshape(-1, HOURS) for name in ("count", "standard_error"))
     people = {} if of.people is None else of.people.columns
@@ -150,11 +166,11 @@ def _geojson(of: Counted) -> str:
 
 def _dictionary(of: Counted) -> str:
     told_in = None if of.sums is None else of.naming.file(*ERRORS_OF_SUMS).name
+    cells, drawn = (of.naming.file(stem, "parquet").name for stem in ("cells", "measurements"))
     tables = {
         "density": of.described(DENSITY, of.counts),
-        f"The week of each cell: `{of.naming.file('cells', 'parquet').name}`": of.described(
-            CELLS, with_geometry(of.totals, of.outlines)
-        ),
+        f"The week of each cell: `{cells}`": of.described(CELLS, with_geometry(of.totals, of.outlines)),
+        f"The noisy measurements that the counts are made of: `{drawn}`": of.described(MEASUREMENTS, of.drawn),
     }
     if of.regions is not None:
         tables |= {f"Regions: `{of.naming.file(*REGION_FILES[0]).name}`": of.described(REGIONS, of.regions)}

@@ -377,7 +377,9 @@ def required_files(suffix: str, layout: int = 1) -> list[str]:
     """What a signed release of a week must list; it says the layout of its files itself, from the second on."""
     dated = [("density", "parquet"), ("density", "csv"), ("density", "geojson"), ("data_dictionary", "md")]
     dated += [("ledger", "json"), ("privacy_statement", "json"), ("privacy_statement", "md"), ("report", "html")]
-    dated += [("cells", "parquet")] if layout > 1 else []
+    if layout > 1:
+        dated += [("cells", "parquet"), ("density", "gpkg"), ("sdmx", "csv"), ("measurements", "parquet")]
+        dated += [("datapackage", "json"), ("dcat", "jsonld"), ("dp_deployment", "yaml")]
     return [f"{stem}_{suffix}.{kind}" for stem, kind in dated]
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 
 from density_assets.calendar import HOURS
-from density_assets.schemes.scheme import TOTALS, Plan, Values
+from density_assets.schemes.scheme import SERIES, TOTALS, Plan, Values
 
 
 def totals_table(values: Values, plan: Plan) -> pl.DataFrame:
@@ -42,6 +42,24 @@ def series_table(values: Values) -> pl.DataFrame:
             "kept": np.repeat(values["kept"], HOURS),
         }
     )
+
+
+def measurements(totals: pl.DataFrame, series: pl.DataFrame) -> pl.DataFrame:
+    """Everything that was drawn of a week in one table, for readers."""
+    of_totals = totals.select(
+        pl.lit(TOTALS).alias("door"), "query", pl.lit(0).alias("series"), "position", "value", "standard_error"
+    )
+    of_series = series.select(
+        pl.lit(SERIES).alias("door"),
+        pl.lit("series").alias("query"),
+        pl.col("cluster").alias("series"),
+        pl.col("hour").alias("position"),
+        "value",
+        pl.lit(None, pl.Float64).alias("standard_error"),
+        "kept",
+    )
+    whole = pl.col("series", "position").cast(pl.Int64)
+    return pl.concat([of_totals.with_columns(whole), of_series.with_columns(whole)], how="diagonal")
 
 
 def series_from(table: pl.DataFrame) -> Values:

@@ -16,10 +16,12 @@ from shapely import box
 from density_assets.calendar import week_clock
 from density_assets.estimation.weeks.summary import Kind, Summary
 from density_assets.geography.cells_and_towers import Cells
+from density_assets.privacy.release import Identity
 from density_assets.publication.columns import DENSITY, SUMS, described
 from density_assets.publication.files import Naming, density_table
 from density_assets.publication.release_files import Counted, newest_layout
 from density_assets.publication.sum_errors import errors_table
+from density_assets.schemes.drawn_tables import measurements, series_table, totals_table
 
 PARIS = ZoneInfo("Europe/Paris")
 AUTUMN, SPRING = (week_clock(date(2007, *day), PARIS) for day in ((10, 22), (3, 19)))
@@ -28,13 +30,15 @@ CELLS = Cells(
     np.array([box(650_000, 6_860_000, 651_000, 6_861_000), box(651_000, 6_860_000, 652_000, 6_861_000)], dtype=object),
     "EPSG:2154",
 )
+DRAWN = measurements(totals_table({}, {}), series_table({"series": np.ones((2, 168)), "kept": np.full(2, 168)}))
 COUNTS, ERRORS = np.arange(2 * 168).reshape(2, 168), np.full((2, 168), 10.0)
 
 
 def counted(folder, clock=AUTUMN, sums=None) -> Counted:
     density = density_table(CELLS, COUNTS, ERRORS, clock)
     naming = Naming(folder, str(clock.week), 1)
-    return Counted(naming, "town", "Europe/Paris", clock, CELLS, density, sums, None)
+    promised = Identity("subscribers", "town", naming.week, 1, 0.3, 1e-7)
+    return Counted(naming, "town", "Europe/Paris", clock, CELLS, density, sums, None, promised, DRAWN)
 
 
 def written(folder, stem, suffix="parquet", **options):
@@ -92,7 +96,7 @@ def test_the_dictionary_explains_every_column_of_every_file(tmp_path):
     files = newest_layout(of)
     said = files[of.naming.file("data_dictionary", "md")].decode()
     tables = [pl.read_parquet(io.BytesIO(content)) for file, content in files.items() if file.suffix == ".parquet"]
-    assert len(tables) == 3
+    assert len(tables) == 4
     assert {name for table in tables for name in table.columns if f"| `{name}` |" not in said} == set()
     assert "{timezone}" not in said
 
@@ -128,3 +132,15 @@ def test_files_are_the_same_bytes_when_they_are_made_again(tmp_path):
 
 def test_errors_of_sums_are_described_as_they_are_made():
     assert [column.name for column in SUMS] == independent().columns
+
+
+def test_an_hour_that_does_not_happen_is_not_shown_and_one_that_happens_twice_lasts_for_two(tmp_path):
+    """QGIS would show a feature without times always."""
+    spring, autumn = (
+        gpd.read_file(written(tmp_path, "density", "gpkg", clock=clock), layer="density").set_index("hour")
+        for clock in (SPRING, AUTUMN)
+    )
+    assert sorted(set(range(168)) - set(spring.index)) == [146]
+    lasts = (autumn.time_end - autumn.time_start).loc[autumn.cell_id == "b"]
+    assert lasts[lasts != pd.Timedelta(hours=1)].to_dict() == {146: pd.Timedelta(hours=2)}
+    assert len(pl.read_csv(written(tmp_path, "sdmx", "csv", clock=SPRING))) == 2 * 167

@@ -1,0 +1,49 @@
+"""What machines are told of a release: a data package, the entry of a portal, and that of the deployments registry.
+
+The publisher's words are those of `[publication]`, as they were when the week was first published: whoever changes an
+address later does not change what was signed.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from density_assets.graph.contents import names_of_counts
+from density_assets.graph.step import Step
+from density_assets.privacy.accounts import Accounts
+from density_assets.publication.datapackage import data_package
+from density_assets.publication.dcat import dcat
+from density_assets.publication.deployment import deployment
+from density_assets.publication.files import DESCRIPTIONS, sizes_and_digests
+from density_assets.publication.keeping import published_record
+from density_assets.publication.layout import FIRST
+from density_assets.publication.words import Words
+from density_assets.publication_settings import PublicationSettings
+
+
+def description_files(step: Step, said: Mapping[str, Any], accounts: Accounts) -> dict[Path, bytes]:
+    """The files that describe a release and what they hold; none in the first layout.
+
+    said: the statement, whose files lie there already, as do those of the counts.
+    """
+    if step.layout == FIRST:
+        return {}
+    stated = [step.files.file(*name) for name in (("privacy_statement", "json"), ("privacy_statement", "md"))]
+    files = sizes_and_digests([*names_of_counts(step), *stated, step.files.file("ledger", "json")])
+    words = Words(step.files, dict(said), files, _licensed(step, accounts))
+    makers = (data_package, dcat, deployment)
+    return {step.files.file(*name): make(words) for name, make in zip(DESCRIPTIONS, makers, strict=True)}
+
+
+def _licensed(step: Step, accounts: Accounts) -> PublicationSettings:
+    """What the publisher states: for a published week as it was stated then, unless a person asked for other files."""
+    published = accounts.publications(step.release.which, step.upto)
+    if published and not step.again:
+        known = published_record(step.files, published, DESCRIPTIONS[0]).get("publication")
+        try:
+            return PublicationSettings.model_validate(known) if known is not None else step.settings.publication
+        except ValidationError:  # of a newer version
+            return step.settings.publication
+    return step.settings.publication

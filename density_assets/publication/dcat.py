@@ -1,0 +1,69 @@
+"""The release as open-data portals harvest it: a dataset of DCAT-AP 3 with its files, as JSON-LD."""
+
+import json
+from typing import Any
+
+from density_assets.publication.datapackage import MEDIA
+from density_assets.publication.words import Words
+
+CONTEXT = {
+    "dcat": "http://www.w3.org/ns/dcat#",
+    "dct": "http://purl.org/dc/terms/",
+    "foaf": "http://xmlns.com/foaf/0.1/",
+    "spdx": "http://spdx.org/rdf/terms#",
+    "vcard": "http://www.w3.org/2006/vcard/ns#",
+    "xsd": "http://www.w3.org/2001/XMLSchema#",
+}
+MEDIA_TYPES = "https://www.iana.org/assignments/media-types/"
+POPULATION_AND_SOCIETY = "http://publications.europa.eu/resource/authority/data-theme/SOCI"
+
+
+def dcat(words: Words) -> bytes:
+    """The dataset; files are named as they lie beside this one, so that it moves with them."""
+    stated, (first, last) = words.licensed, words.span
+    dataset: dict[str, Any] = {
+        "@context": CONTEXT,
+        "@id": stated.homepage or f"urn:density:{words.name}",
+        "@type": "dcat:Dataset",
+        "dct:identifier": words.name,
+        "dct:title": words.title,
+        "dct:description": words.description,
+        "dct:issued": {"@type": "xsd:date", "@value": words.issued},
+        "dct:publisher": {"@type": "foaf:Agent", "foaf:name": words.publisher},
+        "dct:temporal": {
+            "@type": "dct:PeriodOfTime",
+            "dcat:startDate": {"@type": "xsd:date", "@value": first},
+            "dcat:endDate": {"@type": "xsd:date", "@value": last},
+        },
+        "dct:spatial": {"@type": "dct:Location", "dct:title": words.said["city"]},
+        "dcat:temporalResolution": {"@type": "xsd:duration", "@value": "PT1H"},
+        "dcat:theme": {"@id": POPULATION_AND_SOCIETY},
+        "dcat:keyword": ["population density", "mobile-phone data", "differential privacy"],
+        "dcat:distribution": [_distribution(words, name) for name in words.files],
+    }
+    if stated.contact:
+        dataset["dcat:contactPoint"] = {
+            "@type": "vcard:Kind",
+            "vcard:fn": words.publisher,
+            "vcard:note": stated.contact,
+        }
+    return (json.dumps(dataset, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def _distribution(words: Words, name: str) -> dict[str, Any]:
+    digest, size = words.files[name]
+    licence = words.licensed.licence_url
+    return {
+        "@type": "dcat:Distribution",
+        "dct:title": name,
+        "dcat:accessURL": {"@id": name},
+        "dcat:downloadURL": {"@id": name},
+        "dcat:mediaType": {"@id": MEDIA_TYPES + MEDIA[name.rsplit(".", 1)[1]]},
+        "dcat:byteSize": {"@type": "xsd:nonNegativeInteger", "@value": str(size)},
+        "spdx:checksum": {
+            "@type": "spdx:Checksum",
+            "spdx:algorithm": {"@id": "spdx:checksumAlgorithm_sha256"},
+            "spdx:checksumValue": digest,
+        },
+        **({"dct:license": {"@id": licence}} if licence else {}),
+    }

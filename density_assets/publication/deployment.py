@@ -1,0 +1,119 @@
+"""The release as an entry of the OpenDP deployments registry: who promises what to whom, by which means, as YAML.
+
+All of it follows from the privacy statement and from how this software works; what only the publisher knows (who they
+are, what the data are for) comes from `[publication]`.
+"""
+
+from typing import Any
+
+import yaml
+
+from density_assets.publication.words import NOT_STATED, Words
+
+UNPROTECTED = (
+    "the list of cells and towers, the week, the settings and every scale of noise are public and not protected; how "
+    "many files of records there were and when a run took place is visible to whoever operates it"
+)
+DETAILS = (
+    "adding or removing all records of one subscriber identifier in one week; a person with m identifiers has m-fold "
+    "sensitivity, and weeks add up as the statement says under `cumulative`"
+)
+ACTORS = "the operator, who is trusted with the records; readers, who are not"
+PREPROCESSING = (
+    "at most {visits} visits of a user and week are kept, or each user's visits are weighed to a norm; bounds, clamps "
+    "and shares of the budget are constants of the settings, chosen without looking at records"
+)
+COMPOSITION = (
+    "all mechanisms of a release are calibrated together, in zero-concentrated differential privacy or by the exact "
+    "Gaussian curve ({accountant}); weeks are composed by a ledger that refuses what a budget does not allow"
+)
+POST_PROCESSING = (
+    "estimates, rounding to whole counts, sums and every file are computed from noisy numbers and public geography; "
+    "a final estimate uses the draws of other weeks, which were paid for"
+)
+JUSTIFICATION = (
+    "noise is drawn by OpenDP on a lattice from the kernel's generator, once, after it was paid for in a hash-chained "
+    "ledger; attacks on releases of invented people give lower bounds on epsilon"
+)
+
+
+def deployment(words: Words) -> bytes:
+    """The entry as YAML: the same for the same statement."""
+    entry = {
+        "url_slug": words.name,
+        "status": "Published",
+        "tier": 3,
+        "deployment": {
+            "basic": _basic(words),
+            "dp_variant": {
+                "variant_name": "Approximate differential privacy, accounted for in zCDP",
+                "data_domain": "sets of (subscriber identifier, tower, hour) of one week",
+                "unprotected_quantities": UNPROTECTED,
+            },
+            "privacy_loss": _privacy_loss(words.said),
+            "deployment_model": _model(),
+            "accounting": {
+                "post_processing": POST_PROCESSING,
+                "composition": COMPOSITION.format(accountant=words.said["accounted"]["accountant"]),
+            },
+            "implementation": {
+                "preprocessing_and_hyperparameter_tuning": PREPROCESSING.format(
+                    visits=words.said["parameters"].get("visits_per_user", "a fixed number of")
+                ),
+                "mechanisms": _mechanisms(words.said),
+                "justification": JUSTIFICATION,
+            },
+            "administrative": {
+                "sources": words.licensed.homepage or NOT_STATED,
+                "notes": f"scheme {words.said['scheme']}, version {words.said['version']}; the signed manifest beside "
+                "this file lists every file of the release",
+                "registry_authors": [words.publisher],
+            },
+        },
+    }
+    return str(yaml.safe_dump(entry, sort_keys=False, allow_unicode=True, width=100)).encode()
+
+
+def _basic(words: Words) -> dict[str, Any]:
+    return {
+        "name": words.title,
+        "data_curators": [words.publisher],
+        "description": words.description,
+        "intended_use": words.licensed.description or "planning: how many devices are where, hour by hour",
+        "data_product_type": "Dataset",
+        "data_product_region": words.said["city"],
+        "publication_date": words.issued,
+        "data_product_sector": "Telecommunications",
+    }
+
+
+def _privacy_loss(said: dict[str, Any]) -> dict[str, Any]:
+    week = said["cumulative"]["for_a_person"]["week"][0]
+    return {
+        "privacy_unit": "subscriber-week",
+        "privacy_unit_details": DETAILS,
+        "privacy_parameters": {"epsilon": said["epsilon"], "delta": said["delta"], "rho": week["rho"]},
+        "privacy_parameters_details": (
+            f"accounted for: epsilon {said['accounted']['epsilon']:.4f} at delta {said['delta']:g}; an attacker's best "
+            f"AUC against one week is {week['attacker_auc']:g}"
+        ),
+    }
+
+
+def _model() -> dict[str, Any]:
+    return {
+        "model_name": "Central",
+        "model_name_details": "the operator sees the records; noise is added before anything leaves it",
+        "actors": ACTORS,
+        "release_type": "Static",
+        "release_type_details": "one release a week, drawn once; a revision is declared by a person and charged",
+        "data_source_type": "Dynamic",
+        "data_source_type_details": "records of mobile phones arrive continuously and are taken week by week",
+        "access_type": "Non-interactive",
+        "access_type_details": "published files; any number of questions to them costs nothing",
+    }
+
+
+def _mechanisms(said: dict[str, Any]) -> str:
+    drawn = [f"{event['kind']} on {event['query']}" for charge in said["charges"] for event in charge["events"]]
+    return "; ".join(drawn)
