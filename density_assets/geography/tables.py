@@ -105,7 +105,7 @@ def overlaps_from(table: pl.DataFrame, towers: pl.DataFrame, cells: pl.DataFrame
     stated = stated_in(table)
     area = table["share" if stated else "area_m2"].to_numpy()
     if not (np.isfinite(area) & (area >= 0)).all():
-        raise BadInput("parts of towers in the table overlaps must be numbers from 0, found others: materialise it again")
+        raise BadInput("parts of towers in the table overlaps must be numbers from 0, found others: make it again")
     return Overlaps(tower, cell, area, len(towers), len(cells), stated)
 
 
