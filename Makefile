@@ -96,8 +96,8 @@ bench: $(VENV)/ready  ## cost of each step, as ratios in one run; see docs/perfo
 bench-scale: $(VENV)/ready  ## the visits side on DuckDB and on Spark, and what a country would take; see docs/scale.md
 	@$(RUN) bench scale
 
-bench-peers: $(VENV)/ready  ## the same counts by PipelineDP, OpenDP, Tumult and us: cost and error; see docs/performance.md
-	@$(RUN) bench peers
+bench-peers: $(VENV)/ready  ## the same counts by PipelineDP, OpenDP, Tumult and us: cost and error; see docs/performance.md [ROWS="2000000 10000000"]
+	@$(RUN) bench peers $(if $(ROWS),--rows $(ROWS))
 
 clean:  ## forget the environments, keep the data
 	rm -rf $(VENV) .venv-peers

@@ -41,9 +41,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", nargs="?", choices=("steps", *QUESTIONS), default="steps")
     parser.add_argument("--users", type=int, nargs="+", default=SIZES)
+    parser.add_argument("--rows", type=int, nargs="+", help="of peers: how many rows to ask about")
     asked = parser.parse_args()
     if asked.what == "steps":
         _steps(asked.users)
+    elif asked.what == "peers" and asked.rows:
+        peers.compare(asked.rows)
     else:
         QUESTIONS[asked.what]()
 

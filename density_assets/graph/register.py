@@ -16,6 +16,7 @@ from density_assets.graph.assets import asset
 from density_assets.graph.columns import CALENDAR, SETTINGS, column
 from density_assets.graph.estimating import of_sums
 from density_assets.graph.past import learns
+from density_assets.graph.public_inputs import of_inputs
 from density_assets.graph.step import Made, Step
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.charges import Budget, Row, budget_to_show, population_name, weekly_costs
@@ -225,7 +226,7 @@ def _release_record(release: Entry) -> dict[str, object]:
     {"file": column("file that was new to the database", SETTINGS), "bytes": column("its size", SETTINGS)},
     table=LISTED,
     deps=lambda city: (
-        *("cells", "antennas", "towers", "tower_cells", "overlaps", "cover_graph"),
+        *("cells", "antennas", "towers", "tower_cells", "overlaps", "cover_graph", *of_inputs(city)),
         *("noisy_totals", "clusters", "noisy_series", "smoothed_series", "density"),
         *("published_counts", "privacy_statement", "density_report", "signed_release", "ledger", "audit_page"),
         *(("usual_week", *of_sums(city)) if learns(city) else ()),

@@ -8,8 +8,9 @@ from density_assets.city import City
 from density_assets.definitions import BLUEPRINTS
 from density_assets.graph.columns import CALENDAR, SETTINGS, Columns
 from density_assets.graph.zones import FINAL
+from density_assets.people_settings import PeopleSettings
 from density_assets.schemes import SCHEMES
-from density_assets.settings import SchemeSettings, Settings
+from density_assets.settings import CitySettings, SchemeSettings, Settings
 
 TERMINAL = {SETTINGS, CALENDAR, "records"}  # where lineage ends: what a person chose, the calendar, operators' files
 
@@ -80,13 +81,15 @@ ASKED_FOR = {blueprint.name for blueprint in BLUEPRINTS if blueprint.group == FI
 
 
 def test_the_database_waits_for_everything_it_holds_that_nobody_has_to_ask_for():
-    city = City(Settings(), Path("never made"))
     database = next(blueprint for blueprint in BLUEPRINTS if blueprint.name == "release_database")
-    held = {blueprint.name for blueprint in BLUEPRINTS if blueprint.zone.open and blueprint.where(city)} - {
-        database.name,
-        "signed_register",
-    }
-    assert set(database.inputs(city)) == held - ASKED_FOR
+    described = Settings(
+        city=CitySettings(regions=Path("regions.csv")),
+        people=PeopleSettings(market_share=0.3, devices_per_person=1, active_share=0.2),
+    )
+    for settings in (Settings(), described):
+        city = City(settings, Path("never made"))
+        held = {plan.name for plan in BLUEPRINTS if plan.zone.open and plan.where(city)}
+        assert set(database.inputs(city)) == held - {database.name, "signed_register"} - ASKED_FOR
 
 
 def test_nothing_a_week_makes_waits_for_what_only_a_person_asks_for():

@@ -56,8 +56,7 @@ def released(auditor, folder) -> Path:
 
 
 def launch(auditor: Visitor, week: str) -> None:
-    """Choose a week in the dialog, among all weeks there are, and start."""
-    auditor.click("Show all partitions")
+    """Choose a week in the dialog, which offers all weeks there are, and start."""
     (field,) = auditor.until(lambda: auditor.all(f"{DIALOG} input[type=text]"), "a field for partitions")
     field.send_keys(Keys.CONTROL, "a")
     field.send_keys(week, Keys.TAB)
