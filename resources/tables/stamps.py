@@ -58,10 +58,15 @@ def _reading(city: CitySettings) -> Stamp:
         "visit_date": city.visit_date,
         "visit_time_format": city.visit_time_format,
         "visit_timezone": city.visit_zone and city.visit_timezone,
-        "visit_where": sorted([column, value] for column, value in city.visit_where.items()) or None,
+        "visit_where": sorted([column, _told_apart(value)] for column, value in city.visit_where.items()) or None,
     }
     changed = {name: value for name, value in how.items() if value is not None}
     return {"reading": changed} if changed and not city.synthetic else {}
+
+
+def _told_apart(value: str | float | bool) -> str | float | list[bool]:
+    """Truth values in brackets: `true` equals 1 in Python, but 2 passes for the one and not for the other."""
+    return [value] if isinstance(value, bool) else value
 
 
 def geography_stamp(antennas: pl.DataFrame, cells: pl.DataFrame, overlaps: pl.DataFrame | None = None) -> Stamp:
