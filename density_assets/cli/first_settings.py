@@ -21,12 +21,12 @@ import polars as pl
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from density_assets.city_settings import CITY_NAME, CitySettings
 from density_assets.damage import POLARS_DAMAGE
 from density_assets.errors import BadInput, nearest
 from density_assets.geography.nearest_zone import nearest_zone
 from density_assets.records.csv_files import layout
 from density_assets.records.understood import USUAL, Understood, understood
-from density_assets.settings import CITY_NAME, CitySettings
 
 DEGREES = "EPSG:4326"
 IDENTIFIERS = ("cell_id", "grid_id", "zone_id", "zone", "code", "dcomiris", "code_iris", "insee", "id", "name")
