@@ -30,7 +30,9 @@ from density_assets.records.understood import USUAL, Understood, understood
 
 DEGREES = "EPSG:4326"
 IDENTIFIERS = ("cell_id", "grid_id", "zone_id", "zone", "code", "dcomiris", "code_iris", "insee", "id", "name")
-PAIRS = (("lon", "lat"), ("longitude", "latitude"), ("lng", "lat"), ("x", "y"), ("easting", "northing"))
+PAIRS = (("lon", "lat"), ("longitude", "latitude"), ("lng", "lat"), ("x", "y"), ("easting", "northing")) + (
+    ("länge", "breite"),
+)
 STARTS = ("valid_date_start", "valid_from", "start_date")
 ENDS = ("valid_date_end", "valid_to", "end_date")
 PLACEHOLDER = re.compile(r"\{(week|year|month|day)\}")
@@ -73,12 +75,12 @@ def with_answers(found: Sequence[Guess], answers: Mapping[str, str]) -> list[Gue
     return [*kept, *(Guess(key, value, "given") for key, value in answers.items() if key not in named)]
 
 
-def settings_text(lines: Sequence[Guess], file: str) -> str:
-    """The settings file; raises for a line that nobody could fill in."""
+def settings_text(lines: Sequence[Guess], file: str, columns: str = "") -> str:
+    """The settings file; raises for a line that nobody could fill in, and says which columns there are."""
     if missing := [line.key for line in lines if not line.value]:
         raise BadInput(
             f"{' and '.join(missing)} of [city] could not be guessed: give "
-            f"{' '.join(f'--set {key}=…' for key in missing)}"
+            f"{' '.join(f'--set {key}=…' for key in missing)}{columns}"
         )
     city = "\n".join(f"{line.key} = {_value(line)}  # {_plain(line.why)}" for line in lines)
     return f"""# Guessed by `density init` from names, headers and public tables: look at every line, then at
@@ -142,7 +144,7 @@ def _cells(out: Path, cells: Path, areas: Any) -> Iterator[Guess]:
 
 
 def _towers(out: Path, towers: Path, areas: Any, events: Understood) -> Iterator[Guess]:
-    rows = _antennas(towers)
+    rows = antennas(towers)
     yield Guess("towers", _path(towers, out), f"{len(rows):,} rows")
     seen = [name for name in (events.roles.get("tower"), *USUAL["tower"], *IDENTIFIERS) if name]
     plain = [name for name in rows.columns if rows[name].null_count() == 0]
@@ -156,7 +158,8 @@ def _towers(out: Path, towers: Path, areas: Any, events: Understood) -> Iterator
             yield Guess(key, name, "from when to when a row of the list holds")
 
 
-def _antennas(towers: Path) -> pl.DataFrame:
+def antennas(towers: Path) -> pl.DataFrame:
+    """The rows of an antenna list; of a folder, those of its last file."""
     try:
         if towers.is_dir():
             parts = sorted(file for file in towers.rglob("*.parquet") if not file.name.startswith(("_", ".")))

@@ -193,7 +193,7 @@ def _produced(city: City, week: str) -> Iterator[str]:
     of_all = (AUDIT_PAGE, store.release_database.name, REGISTER_FILE, Path(REGISTER_FILE).with_suffix(".sig"), VERIFIER)
     yield from (f"  {store.release / name}" for name in of_all)
     yield "check it as readers do:"
-    yield f"  make verify RELEASE={quote(str(manifest))} KEY={said['key']['fingerprint']}"
+    yield f"  density verify {quote(str(manifest))} --key {said['key']['fingerprint']}"
     yield "confidential, readable by you only:"
     yield from (f"  {file}" for file in sorted(store.confidential.glob(f"*/{week}.parquet")))
     yield f"  {store.confidential / 'confidential.duckdb'} (views over the above)"

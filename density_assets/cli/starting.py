@@ -21,7 +21,8 @@ def init(
         str | None, typer.Option("--visits", help="Event files, quoted, such as 'cdr/{week}/*.csv'; or with {day}.")
     ] = None,
     given: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A line of [city], in place of a guess.")
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A line of the table city, in place of a guess."),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Take every guess without asking.")] = False,
 ) -> int:
@@ -38,9 +39,19 @@ def init(
             lines = _confirmed(lines)
     except typer.Abort:
         raise BadInput("nothing was written: a question was left without an answer (--yes asks none)") from None
-    _write(out, settings_text(lines, str(out)))
+    _write(out, settings_text(lines, str(out), _columns(Path(named[1]), pattern)))
     print("\n".join(_next(out)))
     return 0
+
+
+def _columns(towers: Path, visits: str) -> str:
+    """The columns of the antenna list and of an event file, as the end of a message."""
+    from density_assets.cli.first_settings import antennas, sample_of
+    from density_assets.records.understood import understood
+    from density_assets.settings import CitySettings
+
+    events = ", ".join(name for name, _ in understood(sample_of(visits), CitySettings.model_construct()).columns)
+    return f" (columns of {towers.name}: {', '.join(antennas(towers).columns)}; of the event files: {events})"
 
 
 def _wanted(name: str, value: Path | str | None, *, yes: bool) -> Path | str:

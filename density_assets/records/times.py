@@ -4,6 +4,8 @@ Exactly one of the two is known of a time that can be read. Numbers say by their
 1e11, milliseconds up to 1e13, microseconds from 1e14, nanoseconds from 1e17; 14 digits are a date and a time of day.
 """
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from density_assets.errors import BadInput
@@ -76,6 +78,19 @@ def joined_text(date: tuple[str, str], time: tuple[str, str], file: Path) -> str
 def formatted(text: str, pattern: str) -> str:
     """SQL for the wall clock of a text that is written after a pattern of strptime."""
     return f"epoch(try_strptime({text}, {literal(pattern)}))"
+
+
+def year_last(written: Sequence[str]) -> str | None:
+    """The pattern of strptime of times such as `04.03.2024 08:15:00`, if all are written so, with the day first."""
+    forms = {
+        (found[1], ":%M:%S" if found[3] else ":%M" if found[2] else "")
+        for text in written
+        if (found := re.fullmatch(r"\d\d?([./-])\d\d?\1\d{4} \d\d?(:\d\d)?(:\d\d)?", text.strip()))
+    }
+    if len(forms) != 1:
+        return None
+    mark, minutes = forms.pop()
+    return f"%d{mark}%m{mark}%Y %H{minutes}"
 
 
 def raw_text(*columns: str) -> str:

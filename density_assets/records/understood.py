@@ -33,10 +33,34 @@ TimeForm = Literal[
     "year to second in digits", "time of day", "missing", "not readable",
 ]  # fmt: skip
 USUAL = {  # names of columns, where settings name none that is there
-    "user": ("user_id", "imsi", "msisdn", "subscriber_id", "subscriber", "user", "caller_id", "id"),
-    "date": ("date", "day", "event_date", "call_date"),
-    "time": ("timestamp", "time", "datetime", "event_time", "start_time", "call_time", "hour"),
-    "tower": ("tower_id", "cell_id", "cell", "site", "site_id", "antenna", "antenna_id", "cgi", "ecgi", "tower"),
+    "user": ("user_id", "imsi", "msisdn", "subscriber_id", "subscriber", "user", "caller_id", "teilnehmer", "id"),
+    "date": ("date", "day", "event_date", "call_date", "datum"),
+    "time": (
+        "timestamp",
+        "time",
+        "datetime",
+        "event_time",
+        "start_time",
+        "call_time",
+        "zeit",
+        "uhrzeit",
+        "zeitstempel",
+        "hour",
+    ),
+    "tower": (
+        "tower_id",
+        "cell_id",
+        "cell",
+        "site",
+        "site_id",
+        "antenna",
+        "antenna_id",
+        "cgi",
+        "ecgi",
+        "tower",
+        "standort",
+        "zelle",
+    ),
 }
 BY_SIZE: tuple[tuple[float, TimeForm], ...] = (
     (1e11, "seconds"),

@@ -10,7 +10,7 @@ USABLE, LEFT_OUT = "usable", "left out by visit_where"
 # What to look at, by the reason that records are not used.
 SETTINGS = {
     "no user": "city.visit_user",
-    "time not readable": "city.visit_time",
+    "time not readable": "city.visit_time, city.visit_date and city.visit_time_format",
     "hour that does not exist": "city.visit_timezone",
     "outside the week": "city.visit_time, city.visit_timezone, city.timezone and the files of the week",
     "unknown tower": "city.visit_tower and city.tower_id",

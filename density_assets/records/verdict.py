@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from density_assets.city_settings import CitySettings
+from density_assets.records.times import year_last
 from density_assets.records.understood import Understood
 from density_assets.records.usable import LEFT_OUT, SETTINGS, USABLE, mostly_unusable
 
 FEW_USABLE = 0.9  # of the records: below it somebody should know why
 FEW_TOWERS = 0.5  # of the sites: a week of a whole city sees most of them
 MANY_ONCE = 0.5  # of the identifiers: people are seen more often than once a week
+FEW_HOURS = 144  # of a week, from the first to the last one with a record: six days
 FEW_RECORDS = 1_000  # fewer say nothing of towers and identifiers
 
 
@@ -80,6 +82,11 @@ def findings_of_week(week: WeekOfRecords) -> list[Finding]:
         found.append(
             f"{week.far:,} records lie more than a year from the week: look at city.visit_time, its format and unit"
         )
+    if usable >= FEW_RECORDS and (hours := _hours_between(week)) < FEW_HOURS:
+        found.append(
+            f"records of this week lie in {hours} hours of it, from the first to the last: are these all files of the "
+            "week?"
+        )
     if usable >= FEW_RECORDS and week.towers < FEW_TOWERS * week.sites:
         found.append(
             f"usable records are at {week.towers:,} of {week.sites:,} sites only: are these all files of the week, and "
@@ -124,7 +131,18 @@ def suggestions(file: Understood, city: CitySettings) -> list[str]:
         )
         if role in file.roles and named not in dict(file.columns)
     ]
-    return [*said, *_spellings(file, city), *_zones(file, city)]
+    return [*said, *_formats(file, city), *_spellings(file, city), *_zones(file, city)]
+
+
+def _formats(file: Understood, city: CitySettings) -> Iterator[str]:
+    """How times seem to be written, where the year comes last: which only settings can tell."""
+    written = [
+        " ".join(row[file.roles[role]] for role in ("date", "time") if role in file.roles and row.get(file.roles[role]))
+        for row in file.rows
+    ]
+    if city.visit_time_format is None and (pattern := year_last(written)):
+        other = "" if "." in pattern else ", or the month before it?"
+        yield f'visit_time_format = "{pattern}"  # the year comes last: is the day first{other or "?"}'
 
 
 def _spellings(file: Understood, city: CitySettings) -> Iterator[str]:
@@ -141,6 +159,14 @@ def _zones(file: Understood, city: CitySettings) -> Iterator[str]:
     if file.kind == "parquet" and "without a zone" in file.times and city.visit_timezone is None:
         zone = city.timezone
         yield f'visit_timezone = "UTC"  # times carry no zone and are read as {zone}; name theirs'
+
+
+def _hours_between(week: WeekOfRecords) -> int:
+    """From the first hour of the week with a record to the last one; records of other weeks do not count."""
+    if week.hours is None:
+        return 0
+    first, last = (min(max(hour, 0), 167) for hour in week.hours)
+    return last - first + 1
 
 
 def _main_reason(records: Mapping[str, int]) -> tuple[str, int]:

@@ -16,7 +16,7 @@ def test_release_says_what_was_produced_and_purge_erases_what_is_confidential(to
     released = {file for file in (home / "town/release").rglob("*") if file.is_file()}
     tables = {file for file in released if file.parent.parent.name == "tables" or file.parent.name == "tables"}
     assert {str(file) for file in released - tables} <= {line.strip() for line in done.stdout.splitlines()}
-    assert f"make verify RELEASE={home / 'town/release/manifest_2007-09-10.json'} KEY=" in done.stdout
+    assert f"density verify {home / 'town/release/manifest_2007-09-10.json'} --key " in done.stdout
     assert f"look at it      {home / 'town/release/report_2007-09-10.html'}" in done.stdout
     assert f"the next week   density release --week 2007-09-17 --settings {town.settings}" in done.stdout
     visits = home / "town/confidential/visits/2007-09-10.parquet"

@@ -82,6 +82,16 @@ def test_an_operators_semicolons_in_gz_with_other_names_and_a_day_of_its_own(ini
     assert "20801" not in out.read_text() + said
 
 
+def test_columns_to_choose_from_are_named_where_nothing_can_be_guessed(init, town):
+    town.write_visits("")
+    (town.visits / "part-0.csv").write_text("wer;wann;wo\nzq7x;2007-09-10 08:10:00;A\n")
+    status, out, said = init("--yes")
+    assert (status, out.exists()) == (2, False)
+    assert "of the event files: wer, wann, wo" in said
+    assert "columns of towers.csv: name, " in said
+    assert "zq7x" not in said
+
+
 def test_what_people_decide_is_never_guessed(init):
     _, out, _ = init("--yes")
     settings = load_settings(out)

@@ -75,12 +75,13 @@ def test_a_week_of_which_most_records_cannot_be_used_is_not_ready(town, tmp_path
     town.write_visits("ann,2007-09-10 08:10:00,A\nbob,noon,D\n")
     assert found() == (
         Verdict.LOOK,
-        "1 of 2 records cannot be used, 1 of them because of 'time not readable': look at city.visit_time",
+        "1 of 2 records cannot be used, 1 of them because of 'time not readable': look at city.visit_time, "
+        "city.visit_date and city.visit_time_format",
     )
     town.write_visits("ann,2007-09-10 08:10:00,A\nbob,noon,D\ncid,noon,D\n")
     verdict, text = found()
     assert verdict is Verdict.NOT_READY
-    assert text.startswith("most records must be usable, 1 of 3 are (2 time not readable): look at city.visit_time.")
+    assert text.startswith("most records must be usable, 1 of 3 are (2 time not readable): look at city.visit_time,")
     town.write_visits("")
     assert found()[0] is Verdict.NOT_READY
     (town.visits / "part-0.csv").unlink()
@@ -128,6 +129,25 @@ def test_other_spellings_and_times_without_a_zone_are_named_for_the_settings(tow
     assert suggested() == []
 
 
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("04.03.2024,08:15:00", 'visit_time_format = "%d.%m.%Y %H:%M:%S"  # the year comes last: is the day first?'),
+        (
+            "4/3/2024,08:15",
+            'visit_time_format = "%d/%m/%Y %H:%M"  # the year comes last: is the day first, or the month before it?',
+        ),
+        ("2024-03-04,08:15:00", ""),
+    ],
+)
+def test_dates_that_end_with_the_year_need_a_format_that_is_named(town, tmp_path, line, said):
+    town.set("[city]", '[city]\nvisit_date = "day"')
+    (town.visits / "part-0.csv").write_text(f"user_id,day,time,tower_id\nann,{line},A\n")
+    found = inspect(load_settings(town.settings), MONDAY, tmp_path / "home").findings
+    told = [finding.text for finding in found if "visit_time_format = " in finding.text]
+    assert told == ([f"the settings may have to say: {said}"] if said else [])
+
+
 def week(**changed) -> WeekOfRecords:
     """A week in which nothing is odd."""
     usual = {"hours": (0, 167), "towers": 80, "sites": 100, "identifiers": 1_000, "once": 100}
@@ -139,6 +159,8 @@ def week(**changed) -> WeekOfRecords:
     [
         (week(), ""),
         (week(far=1, hours=(0, 5_000_000)), "1 records lie more than a year from the week"),
+        (week(hours=(1, 24)), "lie in 24 hours of it"),
+        (week(hours=(-30, 143)), ""),
         (week(towers=49), "at 49 of 100 sites only"),
         (week(once=501), "501 of 1,000 identifiers are seen once"),
     ],
