@@ -22,10 +22,11 @@ import polars as pl
 from bench.measure import run
 from bench.steps import PARAMETERS, WEEK
 from density_assets.calendar import week_clock
+from density_assets.city_settings import CitySettings
 from density_assets.geography.embedded import embedded_city
 from density_assets.geography.tables import antennas_table, towers_table
 from density_assets.people.population import simulate_week
-from density_assets.settings import CitySettings, EngineSettings
+from density_assets.settings import EngineSettings
 from resources.sql import spark_session
 from resources.sql.duckdb_engine import DuckdbEngine
 from resources.sql.spark_engine import SparkEngine

@@ -7,9 +7,9 @@ one must state all: a share that nobody wrote down would silently be taken for 1
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, PlainValidator, model_validator
+from pydantic import PlainValidator, model_validator
 
-from density_assets.setting_types import plain_path
+from density_assets.setting_types import Table, plain_path
 
 LEAST = 1e-4  # of any factor: beyond anything a city has, and far from overflow
 MOST = {"market_share": 1.0, "devices_per_person": 100.0, "active_share": 1.0}
@@ -45,15 +45,13 @@ Number = Annotated[float, PlainValidator(_number)]
 NumberOrTable = Annotated[float | Path, PlainValidator(_number_or_table)]
 
 
-class PeopleSettings(BaseModel):
+class PeopleSettings(Table):
     """How visits become people; without any of it counts are visits of devices.
 
     market_share: of the devices in a place, those whose records are here.
     devices_per_person: how many devices a person there carries, on average.
     active_share: of the devices that are somewhere in an hour, those that leave a record in it.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     market_share: NumberOrTable | None = None
     market_share_low: Number | None = None

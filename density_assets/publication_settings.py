@@ -2,19 +2,19 @@
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from density_assets.setting_types import Table
 
 Words = Annotated[str, Field(min_length=1, max_length=2000)]
 Link = Annotated[str, Field(pattern=r"^https?://[^\s]+$", max_length=500)]
 
 
-class PublicationSettings(BaseModel):
+class PublicationSettings(Table):
     """The table `[publication]`; everything in it is optional, and no word of it decides what is drawn.
 
     contact: an address for questions. licence: its name, as SPDX writes it. licence_url, homepage: where both are.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     title: Words | None = None
     description: Words | None = None

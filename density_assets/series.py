@@ -1,5 +1,6 @@
 """Weekly series as tables (one row per place and hour) and as matrices (places x 168)."""
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,14 @@ def matrix(table: pl.DataFrame, places: pl.Series, column: str) -> NDArray[Any]:
     order = pl.DataFrame({places.name: places, "_row": np.arange(len(places))})
     placed = table.join(order, on=places.name, how="inner").sort("_row", "hour")
     return placed[column].to_numpy().reshape(len(places), HOURS)
+
+
+def happening(missing: Collection[int]) -> NDArray[np.bool_]:
+    """Whether each hour of the week happens.
+
+    missing: hours that clocks leave out.
+    """
+    return ~np.isin(np.arange(HOURS), list(missing))
 
 
 def vector(table: pl.DataFrame, places: pl.Series, column: str) -> NDArray[Any]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, Strict
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, Strict
 
 from density_assets.calendar import EARLIEST, LATEST
 
@@ -28,6 +28,12 @@ DATABASES = {
     "clickhouse", "snowflake", "bigquery", "redshift", "trino",
 }  # fmt: skip
 LONGEST_PATH, LONGEST_NAME = 4_000, 255  # bytes, as file systems have it
+
+
+class Table(BaseModel):
+    """A table of the settings file: its keys are those it declares, and stay as they were read."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 def memory_bytes(memory: str) -> int:

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import shapely
 
+from density_assets.errors import BadInput
 from density_assets.geography.cells_and_towers import Cells, Towers
 from density_assets.geography.cover import Cover
 from density_assets.geography.overlaps import Overlaps
@@ -95,11 +96,16 @@ def overlaps_table(pieces: Overlaps, towers: pl.DataFrame, cells: pl.DataFrame) 
 
 
 def overlaps_from(table: pl.DataFrame, towers: pl.DataFrame, cells: pl.DataFrame) -> Overlaps:
-    """The pieces a table holds, by position in the lists of towers and cells."""
+    """The pieces a table holds, by position in the lists of towers and cells.
+
+    A negative part would let others be above one, and a visit count more than once: people can write where tables lie.
+    """
     tower = _positions(table["tower_id"], towers["tower_id"])
     cell = _positions(table["cell_id"], cells["cell_id"])
     stated = stated_in(table)
     area = table["share" if stated else "area_m2"].to_numpy()
+    if not (np.isfinite(area) & (area >= 0)).all():
+        raise BadInput("parts of towers in the table overlaps must be numbers from 0, found others: make it again")
     return Overlaps(tower, cell, area, len(towers), len(cells), stated)
 
 

@@ -69,7 +69,7 @@ def rounded(step: Step, estimate: pl.DataFrame, cells: pl.DataFrame) -> pl.DataF
     """An estimate as a table of whole counts, with the hours' times."""
     city = cells_from(cells)
     ids = pl.Series("cell_id", city.ids.tolist())
-    happens = ~np.isin(np.arange(HOURS), missing_hours(step))
+    happens = series.happening(missing_hours(step))
     visits, errors = (series.matrix(estimate, ids, name) * happens for name in ("visits", "standard_error"))
     return density_table(city, round_by_largest_remainder(visits), errors, step.clock)
 

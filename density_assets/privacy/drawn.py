@@ -10,9 +10,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from density_assets.city_settings import CitySettings
 from density_assets.privacy.charges import Row
 from density_assets.privacy.release import Charge, Release
-from density_assets.settings import CitySettings, PrivacySettings, SchemeSettings, Settings
+from density_assets.settings import PrivacySettings, SchemeSettings, Settings
 
 VERSIONS = range(1, 20)  # of mechanisms: one of them fits a statement of version 1
 

@@ -25,6 +25,7 @@ from density_assets.sql_names import quoted
 
 APPLICATION, VERSION = 0x47504B47, 10300  # "GPKG", 1.3
 DEGREES = 4326
+WRITTEN_BY = 96  # where a database says so, in four bytes that nobody reads (SQLite's file format, 1.3.15)
 TYPES: dict[Kind, str] = {"string": "TEXT", "integer": "INTEGER", "number": "REAL", "date": "DATE"}
 OF_THE_HOUR = ("cell_id", "hour", "timestamp", "week")  # told by cells and hours
 MOMENTS = tuple(
@@ -80,7 +81,12 @@ def geopackage(
         _density(connection, *counts)
         _style(connection, counts[0], clock)
         connection.execute("commit")
-        return connection.serialize()
+        return _of_no_library(connection.serialize())
+
+
+def _of_no_library(content: bytes) -> bytes:
+    """A database that does not say which SQLite wrote it: an upgrade of that must not change what is signed."""
+    return content[:WRITTEN_BY] + bytes(4) + content[WRITTEN_BY + 4 :]
 
 
 def _reference_systems(connection: sqlite3.Connection) -> None:

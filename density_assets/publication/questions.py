@@ -20,13 +20,13 @@ from density_assets.damage import POLARS_DAMAGE
 from density_assets.errors import BadInput, nearest
 from density_assets.estimation.weeks.summary import Summary
 from density_assets.geography.regions import Regions
+from density_assets.publication.counts import interval
 from density_assets.publication.files import ERRORS_OF_SUMS
 from density_assets.publication.people import people_of_sums
 from density_assets.publication.public_inputs import INPUTS_FILE, PublicInputs, inputs_in
 from density_assets.publication.sum_errors import summary_from
 from density_assets.publication.sums import WeekCounts
 from density_assets.publication.verification import content_of
-from density_assets.publication.vintages import WIDE
 
 Floats = NDArray[np.float64]
 
@@ -77,9 +77,7 @@ class Answer:
     @property
     def interval(self) -> tuple[int, int] | None:
         """Where the sum lies with 95 % confidence; no sum of visits is negative."""
-        if self.error is None:
-            return None
-        return max(0, math.floor(self.visits - WIDE * self.error)), math.ceil(self.visits + WIDE * self.error)
+        return None if self.error is None else interval(self.visits, self.error)
 
 
 def newest_counts(folder: Path, week: date | None = None) -> Path:

@@ -30,6 +30,7 @@ from density_assets.publication.sdmx import sdmx_csv
 from density_assets.publication.sum_errors import summary_from
 from density_assets.publication.sums import WeekCounts
 from density_assets.quality.worth import Worth
+from density_assets.series import happening
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,7 @@ class Counted:
         """The counts as matrices."""
         visits, error = (self.density[name].to_numpy().reshape(-1, HOURS) for name in ("count", "standard_error"))
         summary = None if self.sums is None else summary_from(self.sums, pl.Series(self.cells.ids.tolist()))
-        happens = ~np.isin(np.arange(HOURS), self.clock.missing)
-        return WeekCounts(visits.astype(np.float64), np.asarray(error), summary, happens)
+        return WeekCounts(visits.astype(np.float64), np.asarray(error), summary, happening(self.clock.missing))
 
     @cached_property
     def people(self) -> People | None:
@@ -84,7 +84,7 @@ class Counted:
     @cached_property
     def totals(self) -> pl.DataFrame:
         """The week of each cell."""
-        table = cell_totals(self.cells, self.density, self.sums, self.clock)
+        table = cell_totals(self.cells, self.week, self.clock)
         if self.inputs.factors is None or self.people is None:
             return table
         happens = self.week.happens.astype(np.float64)

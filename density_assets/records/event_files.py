@@ -15,6 +15,7 @@ from threading import Lock
 import duckdb
 import pyarrow as pa
 
+from density_assets.city_settings import CitySettings
 from density_assets.damage import STREAM_DAMAGE
 from density_assets.errors import BadInput
 from density_assets.records.csv_files import Layout, layout, text_ending
@@ -29,7 +30,6 @@ from density_assets.records.times import (
     stamp_text,
     time_expressions,
 )
-from density_assets.settings import CitySettings
 from density_assets.sql_names import literal, quoted
 
 UNREADABLE = "line not readable"  # why a line is left out that is no text, or far too long

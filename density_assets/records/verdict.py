@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
+from density_assets.city_settings import CitySettings
 from density_assets.records.understood import Understood
 from density_assets.records.usable import LEFT_OUT, SETTINGS, USABLE, mostly_unusable
-from density_assets.settings import CitySettings
 
 FEW_USABLE = 0.9  # of the records: below it somebody should know why
 FEW_TOWERS = 0.5  # of the sites: a week of a whole city sees most of them

@@ -12,10 +12,11 @@ from typing import Any
 
 import polars as pl
 
+from density_assets.city_settings import CitySettings
 from density_assets.geography.cells_and_towers import geography_hash
 from density_assets.geography.tables import antennas_inside, cells_from, footprints_from, towers_from, towers_table
 from density_assets.privacy.charges import population_name
-from density_assets.settings import CitySettings, Settings
+from density_assets.settings import Settings
 
 SOURCE = ("population", "timezone", "users", "seed", "antennas")  # whose records, on which clocks, at which sites
 MAPPED = (*SOURCE, "visits_per_user", "geography")
@@ -57,10 +58,15 @@ def _reading(city: CitySettings) -> Stamp:
         "visit_date": city.visit_date,
         "visit_time_format": city.visit_time_format,
         "visit_timezone": city.visit_zone and city.visit_timezone,
-        "visit_where": sorted([column, value] for column, value in city.visit_where.items()) or None,
+        "visit_where": sorted([column, _told_apart(value)] for column, value in city.visit_where.items()) or None,
     }
     changed = {name: value for name, value in how.items() if value is not None}
     return {"reading": changed} if changed and not city.synthetic else {}
+
+
+def _told_apart(value: str | float | bool) -> str | float | list[bool]:
+    """Truth values in brackets: `true` equals 1 in Python, but 2 passes for the one and not for the other."""
+    return [value] if isinstance(value, bool) else value
 
 
 def geography_stamp(antennas: pl.DataFrame, cells: pl.DataFrame, overlaps: pl.DataFrame | None = None) -> Stamp:

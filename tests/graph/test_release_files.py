@@ -78,6 +78,13 @@ def test_the_geopackage_has_what_qgis_animates_by(folder, counts):
     assert all(upper == lower for (_, upper), (lower, _) in itertools.pairwise(ranges))
 
 
+def test_the_geopackage_is_the_same_whichever_sqlite_wrote_it(folder):
+    content = (folder / f"density_{WEEK}.gpkg").read_bytes()
+    assert content[96:100] == bytes(4)  # SQLITE_VERSION_NUMBER of the library
+    with closing(sqlite3.connect(folder / f"density_{WEEK}.gpkg")) as connection:
+        assert connection.execute("pragma integrity_check").fetchall() == [("ok",)]
+
+
 def test_offices_get_every_observation_with_its_protection(folder, counts):
     table = pl.read_csv(folder / f"sdmx_{WEEK}.csv")
     assert table.columns[:6] == ["STRUCTURE", "STRUCTURE_ID", "ACTION", "FREQ", "REF_AREA", "TIME_PERIOD"]

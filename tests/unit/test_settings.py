@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from density_assets.city_settings import EMBEDDED_USERS
 from density_assets.errors import BadInput
-from density_assets.settings import EMBEDDED_USERS, Settings, load_settings
+from density_assets.settings import Settings, load_settings
 
 PARIS = """
 [city]

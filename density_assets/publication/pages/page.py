@@ -22,6 +22,7 @@ from density_assets.publication.pages.outlines import outlines
 from density_assets.publication.pages.packed_sums import packed_sums
 from density_assets.publication.pages.templates import render
 from density_assets.publication.pages.words import named, word, words
+from density_assets.series import happening
 
 STATEMENT_TITLE = "# Privacy statement\n\n"
 SCRIPTS = ("language", "sums", "numbers", "selection", "map", "charts", "tables", "compare", "saving", "people", "page")
@@ -116,7 +117,6 @@ class Download:
 def _script_data(data: ReportData) -> dict[str, Any]:
     """What the scripts draw from: areas in whole square metres, standard errors to three digits."""
     shapes = outlines(data.polygons)
-    happens = ~np.isin(np.arange(HOURS), data.missing)
     return {
         "city": data.city,
         "monday": f"{data.week}",
@@ -124,7 +124,7 @@ def _script_data(data: ReportData) -> dict[str, Any]:
         "words": words(),
         "ids": data.cell_ids,
         "groups": [(name, list(cells)) for name, cells in data.groups.items()],
-        "sums": packed_sums(data.sums, happens) if data.sums is not None else None,
+        "sums": packed_sums(data.sums, happening(data.missing)) if data.sums is not None else None,
         **({} if data.people is None else {"people": data.people}),
         "width": shapes.width,
         "height": shapes.height,

@@ -13,9 +13,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError, model_validator
 
+from density_assets.city_settings import known_zones
 from density_assets.errors import BadInput, nearest
 from density_assets.setting_types import AboveZero, Name, Week
-from density_assets.settings import known_zones
 from density_assets.toml_files import explained, nested, read_toml, shown
 
 Share = Annotated[float, Strict(), Field(gt=0, le=1)]

@@ -64,6 +64,17 @@ def test_antennas_that_are_not_the_citys_are_counted_and_left_out(path):
     assert spread(found).T.tolist() == [[1, 0, 0, 0], [0, 0, 0, 1]]
 
 
+@pytest.mark.parametrize("shares", [(5.0, -4.0), (float("nan"), 1.0), (float("inf"), 1.0)])
+@pytest.mark.parametrize("column", ["share", "area_m2"])
+def test_a_table_that_was_changed_lets_no_visit_count_more_than_once(shares, column):
+    """Shares of 5 and -4 sum to one, as they must; one visit would move two cells by more than the noise hides."""
+    towers, cells = pl.DataFrame({"tower_id": ["A"]}), pl.DataFrame({"cell_id": ["SW", "SE"]})
+    area = pl.Series(shares if column == "area_m2" else [None, None], dtype=pl.Float64)
+    table = pl.DataFrame({"tower_id": ["A", "A"], "cell_id": ["SW", "SE"], "area_m2": area, "share": shares})
+    with pytest.raises(BadInput, match="must be numbers from 0"):
+        overlaps_from(table, towers, cells)
+
+
 BAD = {
     "no antenna": ([("x", "SW", 1.0)], "none of 1 rows names an antenna of the list in 'a' and a cell"),
     "no cell": ([("A", "x", 1.0)], "a cell of the city in 'c', such as 'SW'"),

@@ -7,9 +7,10 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from density_assets.calendar import week_clock
+from density_assets.city_settings import CitySettings
 from density_assets.errors import BadInput
 from density_assets.records.found_files import is_complete, record_files, says_which_week
-from density_assets.settings import CitySettings, Settings, load_settings
+from density_assets.settings import Settings, load_settings
 
 WEEK, NEW_YEAR = date(2007, 9, 10), date(2007, 12, 31)
 HIVE = "events/year={year}/month={month}/day={day}/*.parquet"

@@ -15,6 +15,7 @@ import pytest
 from ledgers import ACT, BUDGET, KEY, acknowledge_input, opened_ledger, order
 from shelves import SqliteShelf
 
+from density_assets.city_settings import CitySettings
 from density_assets.errors import BadInput
 from density_assets.privacy.acknowledged import acknowledgement
 from density_assets.privacy.acts import Act
@@ -22,7 +23,7 @@ from density_assets.privacy.charges import Budget, BudgetRefused
 from density_assets.privacy.composition import compose
 from density_assets.privacy.events import Gaussian
 from density_assets.privacy.release import Charge
-from density_assets.settings import CitySettings, Settings
+from density_assets.settings import Settings
 from resources.ledger.book import LedgerError
 from resources.ledger.ledger import Ledger, place_digest
 from resources.ledger.opening import (

@@ -58,6 +58,12 @@ def test_the_order_of_filters_is_no_difference(tmp_path):
     assert one == other
 
 
+@pytest.mark.parametrize("other", ["1", "'true'", "'True'"])
+def test_a_filter_by_a_truth_value_is_none_by_what_equals_it(tmp_path, other):
+    one, two = (of_table("visits", stamps(tmp_path, f"visit_where = {{a = {value}}}")) for value in ("true", other))
+    assert difference(one, two)
+
+
 def test_simulated_people_are_read_by_nothing():
     assert "reading" not in stamp_values(Settings())
 
