@@ -12,11 +12,12 @@ from urllib.parse import urlsplit
 
 from markupsafe import Markup
 
+from density_assets.city_settings import CitySettings
 from density_assets.people_settings import FACTORS
 from density_assets.publication.hazards import HAZARDS
 from density_assets.publication.pages.templates import render
 from density_assets.setting_types import is_url
-from density_assets.settings import AnchorSettings, CitySettings, PrivacySettings, Settings, SigningSettings
+from density_assets.settings import AnchorSettings, PrivacySettings, Settings, SigningSettings
 
 MARK = "to be filled by the controller"
 TEMPLATE = "dpia.md"
