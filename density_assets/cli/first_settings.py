@@ -9,7 +9,7 @@ import glob
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
@@ -200,13 +200,20 @@ def _are_degrees(points: NDArray[np.float64]) -> bool:
 
 def _visits(out: Path, visits: str, events: Path, found: Understood) -> Iterator[Guess]:
     yield Guess("visits", _pattern(visits, out), _kind(found))
+    usual = _usual(found.times)
     for role, key in (("user", "visit_user"), ("time", "visit_time"), ("tower", "visit_tower")):
-        forms: dict[str, Iterable[str]] = {"user": found.identifiers, "time": found.times}
-        yield Guess(key, found.roles.get(role), ", ".join(forms.get(role, ())) or "identifiers of antennas")
-    if "date" in found.roles and "time of day" in found.times:
+        forms: dict[str, Mapping[Any, int]] = {"user": found.identifiers, "time": found.times}
+        yield Guess(key, found.roles.get(role), _usual(forms.get(role, {})) or "identifiers of antennas")
+    if "date" in found.roles and usual == "time of day":
         yield Guess("visit_date", found.roles["date"], "the day stands in a column of its own")
-    if "without a zone" in found.times and (HIVE in visits or _is_int96(events, found.roles.get("time"))):
+    if usual == "without a zone" and (HIVE in visits or _is_int96(events, found.roles.get("time"))):
         yield Guess("visit_timezone", "UTC", "times carry no zone, and Spark, which writes such files, means UTC")
+
+
+def _usual(forms: Mapping[Any, int]) -> str:
+    """The form that most records have: a form that one of them has would tell of that one."""
+    known = {form: number for form, number in forms.items() if form != "missing"}
+    return str(max(known, key=known.__getitem__)) if known else ""
 
 
 def _kind(found: Understood) -> str:

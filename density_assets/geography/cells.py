@@ -15,7 +15,7 @@ from density_assets.errors import BadInput, missing_column, some
 from density_assets.geography.cells_and_towers import Cells
 from density_assets.geography.coordinate_systems import with_crs
 from density_assets.geography.cut_text import refuse_cut_text
-from density_assets.geography.identifiers import refuse_unprintable
+from density_assets.geography.identifiers import refuse_formulas, refuse_unprintable
 from density_assets.geography.public_files import is_parquet, public_files
 
 POLYGON_TYPES = [shapely.GeometryType.POLYGON, shapely.GeometryType.MULTIPOLYGON]
@@ -104,6 +104,7 @@ def _ids(column: Any, path: Path) -> NDArray[np.object_]:
             f"found {len(repeated)} used more than once: {some(repeated)}"
         )
     refuse_unprintable(ids, path, str(column.name))
+    refuse_formulas(ids, path, str(column.name))
     return np.array(ids, dtype=object)
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from density_assets.city_settings import CitySettings
 from density_assets.errors import BadInput, missing_column, some
 from density_assets.geography.cells import read_frame
-from density_assets.geography.identifiers import refuse_unprintable
+from density_assets.geography.identifiers import refuse_formulas, refuse_unprintable
 from density_assets.geography.public_tables import column_of, read_public_table, refuse_other_keys
 from density_assets.settings import Settings
 
@@ -115,6 +115,7 @@ def _regions(table: pl.DataFrame, cell_ids: list[str], path: Path) -> Regions:
         )
     for column in (REGION, NAME):
         refuse_unprintable(table[column], path, column)
+        refuse_formulas(table[column].unique(maintain_order=True), path, column)
     names = table.group_by(REGION).agg(pl.col(NAME).n_unique()).filter(pl.col(NAME) > 1)
     if len(names):
         raise BadInput(

@@ -1,7 +1,8 @@
 """What a file of records is taken for, said before anybody relies on it.
 
 Looks at the first records of one file. What it says is for the terminal of those who may read the file: it repeats
-times and towers of a few records, and of every other column only the form of its values, because any may name somebody.
+times of a few records, and towers where settings name their column; of every other column it says only the form of its
+values, because any may name somebody: a column `cell` may hold the numbers of cell phones.
 """
 
 import re
@@ -161,7 +162,7 @@ def _said(
         times=Counter(time_form(time, kind) for time in times),
         distinct={"as is": len(known), "trimmed": len({user.strip() for user in known}), "digits": len(digits)},
         once=sum(number == 1 for number in known.values()),
-        rows=tuple(_shown(row, roles) for row in rows[:SHOWN]),
+        rows=tuple(_shown(row, _plain(roles, city)) for row in rows[:SHOWN]),
     )
 
 
@@ -223,8 +224,13 @@ def _roles(columns: Sequence[str], city: CitySettings) -> dict[str, str]:
     return found
 
 
-def _shown(row: Mapping[str, Any], roles: Mapping[str, str]) -> dict[str, str]:
-    plain = {roles[role] for role in ("date", "time", "tower") if role in roles} - {roles.get("user")}
+def _plain(roles: Mapping[str, str], city: CitySettings) -> set[str]:
+    """The columns whose values may be repeated."""
+    told = {role: column for role, column in roles.items() if role != "tower" or column == city.visit_tower}
+    return {told[role] for role in ("date", "time", "tower") if role in told} - {roles.get("user", "")}
+
+
+def _shown(row: Mapping[str, Any], plain: set[str]) -> dict[str, str]:
     return {name: str(value) if name in plain else _form(value) for name, value in row.items()}
 
 

@@ -47,6 +47,16 @@ def test_the_file_of_a_town_is_loaded_and_its_records_are_ready(init, tmp_path):
     assert inspect(settings, MONDAY, tmp_path / "home").verdict is Verdict.READY
 
 
+def test_one_odd_record_is_not_told_of(init, town):
+    assert init("--yes")[0] == 0
+    before = (town.folder / "first.toml").read_text()
+    with (town.visits / "part-0.csv").open("a") as file:
+        file.write(",2007-09-10 09:00:00,A\n00000000000000ab,10:00,A\n7,2007-09-10 10:00:00+02:00,A\n")
+    (town.folder / "first.toml").unlink()
+    assert init("--yes")[0] == 0
+    assert (town.folder / "first.toml").read_text() == before
+
+
 def test_an_operators_semicolons_in_gz_with_other_names_and_a_day_of_its_own(init, town, tmp_path):
     shutil.rmtree(town.visits)
     folder = town.folder / "cdr" / "2007" / "09" / "10"

@@ -41,7 +41,7 @@ def test_a_semicolon_csv_with_date_and_time_apart(tmp_path):
         "IMSI": "9" * 15,
         "date": "20070910",
         "time": "081500",
-        "cell": "A",
+        "cell": "a",
         "note": "aaa; aaaaa",
     }
 
@@ -64,6 +64,13 @@ def test_binary_identifiers_and_moments_of_a_parquet_file(tmp_path):
     assert found.rows[0]["timestamp"].startswith("2007-09-10 06:15:00")
     assert found.rows[0]["user_id"] == "32 bytes"
     assert "1234" not in str(found.rows)
+
+
+def test_what_may_be_a_column_of_towers_is_repeated_only_if_settings_say_that_it_is(tmp_path):
+    """A person's own file may call the number of their cell phone so."""
+    content = b"imei,cell,time\n350000000000001,+33612345678,2007-09-10 08:00:00\n"
+    assert told(tmp_path / "r.csv", content).rows[0]["cell"] == "+99999999999"
+    assert told(tmp_path / "r.csv", content, visit_tower="cell").rows[0]["cell"] == "+33612345678"
 
 
 def test_the_columns_that_settings_name_come_before_the_usual_names(tmp_path):
