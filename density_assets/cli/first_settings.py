@@ -30,7 +30,12 @@ from density_assets.records.understood import USUAL, Understood, understood
 
 DEGREES = "EPSG:4326"
 IDENTIFIERS = ("cell_id", "grid_id", "zone_id", "zone", "code", "dcomiris", "code_iris", "insee", "id", "name")
-PAIRS = (("lon", "lat"), ("longitude", "latitude"), ("lng", "lat"), ("x", "y"), ("easting", "northing")) + (
+PAIRS = (
+    ("lon", "lat"),
+    ("longitude", "latitude"),
+    ("lng", "lat"),
+    ("x", "y"),
+    ("easting", "northing"),
     ("länge", "breite"),
 )
 STARTS = ("valid_date_start", "valid_from", "start_date")

@@ -116,8 +116,11 @@ def findings_of_geography(antennas: int, outside: int, warnings: Sequence[str]) 
 
 def findings_of_files(files: Sequence[Understood], city: CitySettings) -> list[Finding]:
     """What speaks against how files are understood, with what to write into the settings."""
-    wanted = {line for file in files for line in suggestions(file, city)}
-    return [Finding(Verdict.LOOK, f"the settings may have to say: {line}") for line in sorted(wanted)]
+    wanted: dict[str, str] = {}  # by what to write: said of the first file that needs it
+    for file in files:
+        for line in suggestions(file, city):
+            wanted.setdefault(line.partition("  #")[0], line)
+    return [Finding(Verdict.LOOK, f"the settings may have to say: {line}") for line in sorted(wanted.values())]
 
 
 def suggestions(file: Understood, city: CitySettings) -> list[str]:
