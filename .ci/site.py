@@ -25,6 +25,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, **_: object) -> str:
     """Let links to code be names of files."""
+    for name, page in ABOVE.items():
+        markdown = markdown.replace(f"](../{name}", f"]({page}")
     return DRAWN_BY_A_SCRIPT.sub("", CODE.sub(r"`\2`", markdown))
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import typer
 from typer.exceptions import TyperException
 
-from density_assets.cli import asking, books, keeping, looking, planning, starting, studies, weeks
+from density_assets.cli import asking, assessing, books, keeping, looking, planning, starting, studies, weeks
 from density_assets.environment import HOME, home_here
 from density_assets.errors import BadInput
 
@@ -24,7 +24,7 @@ app = typer.Typer(
 )
 
 _PANELS: dict[str, tuple[Callable[..., int], ...]] = {
-    "Before the first release": (starting.init, looking.check, planning.plan),
+    "Before the first release": (starting.init, looking.check, planning.plan, assessing.dpia),
     "Weeks": (weeks.release, weeks.backfill, weeks.rebuild, weeks.final, weeks.evaluate, weeks.purge),
     "Budget and audit": (books.budget, books.verify, books.audit),
     "Ledger": (keeping.ledger, keeping.policy, keeping.approve, keeping.sign),

@@ -15,17 +15,17 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
-import geopandas as gpd
 import numpy as np
 import polars as pl
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from density_assets.city_settings import CITY_NAME, CitySettings
-from density_assets.damage import POLARS_DAMAGE
 from density_assets.errors import BadInput, nearest
+from density_assets.geography.cells import read_frame
 from density_assets.geography.nearest_zone import nearest_zone
-from density_assets.records.csv_files import layout
+from density_assets.geography.public_csv import CSV_DAMAGE, read_public_csv
+from density_assets.geography.public_files import is_parquet, public_files
 from density_assets.records.understood import USUAL, Understood, understood
 
 DEGREES = "EPSG:4326"
@@ -38,7 +38,6 @@ IN_PATHS = {"week": r"(?P<week>\d{4}-\d\d-\d\d)", "year": r"(?P<year>\d{4})", "m
     "day": r"(?P<day>\d\d?)"
 }
 HIVE = "={year}"  # in paths of folders as Spark writes them
-PARQUET = (".parquet", ".pq", ".geoparquet")
 BARE = ("first_week", "last_week", "population", "users", "seed")  # keys whose values are no text
 
 
@@ -53,7 +52,7 @@ class Guess:
 
 def guesses(out: Path, cells: Path, towers: Path, visits: str) -> Iterator[Guess]:
     """All lines of [city], in the order of the file."""
-    areas, events = _areas(cells), sample_of(visits)
+    areas, events = read_frame(cells, None, "cells"), sample_of(visits)
     found = understood(events, CitySettings.model_construct())
     yield Guess("name", _name(out), "folder of the city under DENSITY_HOME")
     yield from _cells(out, cells, areas)
@@ -119,17 +118,6 @@ def _name(out: Path) -> str | None:
     return name if CITY_NAME.fullmatch(name) and name != "embedded" else None
 
 
-def _areas(cells: Path) -> Any:
-    try:
-        reads_parquet = cells.is_dir() or cells.suffix.lower() in PARQUET
-        areas = gpd.read_parquet(cells) if reads_parquet else gpd.read_file(cells)
-    except Exception as error:  # whatever the libraries below have to say of a file that is none
-        raise BadInput(f"--cells must be polygons that GeoPandas reads, {cells} gave {type(error).__name__}") from None
-    if not isinstance(areas, gpd.GeoDataFrame):
-        raise BadInput(f"--cells must be polygons that GeoPandas reads, {cells} is a table without geometry")
-    return areas
-
-
 def _cells(out: Path, cells: Path, areas: Any) -> Iterator[Guess]:
     yield Guess("cells", _path(cells, out), f"{len(areas):,} areas")
     columns = [name for name in areas.columns if name != areas.geometry.name]
@@ -157,15 +145,12 @@ def _towers(out: Path, towers: Path, areas: Any, events: Understood) -> Iterator
 
 
 def _antennas(towers: Path) -> pl.DataFrame:
+    """The last of the files that the list is made of."""
+    file = public_files(towers)[-1]
     try:
-        if towers.is_dir():
-            parts = sorted(file for file in towers.rglob("*.parquet") if not file.name.startswith(("_", ".")))
-            return pl.read_parquet(parts[-1]) if parts else pl.DataFrame()
-        if towers.suffix.lower() in PARQUET:
-            return pl.read_parquet(towers)
-        return pl.read_csv(towers, separator=layout(towers).delimiter, infer_schema=False)
-    except (*POLARS_DAMAGE, OSError) as error:
-        raise BadInput(f"--towers must be CSV or Parquet, {towers} gave {type(error).__name__}") from None
+        return pl.read_parquet(file) if is_parquet(file) else read_public_csv(file, "towers")
+    except CSV_DAMAGE as error:
+        raise BadInput(f"--towers must be CSV or Parquet, {file} gave {type(error).__name__}") from None
 
 
 def _pair(columns: Sequence[str]) -> tuple[str | None, str | None]:
@@ -223,7 +208,7 @@ def _kind(found: Understood) -> str:
 
 def _is_int96(file: Path, column: str | None) -> bool:
     """Whether a column is of the type in which Spark keeps times, without saying that they are UTC."""
-    if column is None or file.suffix.lower() not in PARQUET:
+    if column is None or not is_parquet(file):
         return False
     schema = pq.ParquetFile(file).schema
     types = {schema.column(number).path: schema.column(number).physical_type for number in range(len(schema))}

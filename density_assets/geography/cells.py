@@ -68,7 +68,9 @@ def read_frame(path: Path, column: str | None, what: str) -> Any:
             f"(GeoPackage, GeoJSON, shapefile, GeoParquet), got: {str(error)[:200] or type(error).__name__}"
         ) from None
     if not isinstance(frame, gpd.GeoDataFrame):
-        raise BadInput(f"{path.name}: the {what} must have a geometry, found only the columns {some(frame)}")
+        raise BadInput(
+            f"{path.name}: the {what} must have a geometry, found only the columns {some(frame)}: give polygons"
+        )
     return frame
 
 

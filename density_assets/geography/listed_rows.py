@@ -1,13 +1,5 @@
-"""Rows of public lists (antennas, footprints) as operators export them: CSV of any dialect, or Parquet.
+"""Rows of public lists (antennas, footprints) as operators export them: CSV of any dialect, or Parquet."""
 
-A CSV is UTF-8, with or without a byte-order mark, plain or compressed by gzip; its fields may be quoted, and `,`, `;`,
-tab or `|` stand between them: whichever gives the columns that settings name. All its values are text.
-"""
-
-import csv
-import gzip
-import io
-import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -17,11 +9,9 @@ from numpy.typing import NDArray
 
 from density_assets.damage import POLARS_DAMAGE
 from density_assets.errors import BadInput, missing_column, some
+from density_assets.geography.public_csv import CSV_DAMAGE, read_public_csv
 from density_assets.geography.public_files import is_parquet, refuse_nothing
 
-MARKS = ",;\t|"
-BYTE_ORDERS = (b"\xff\xfe", b"\xfe\xff")  # that UTF-16 begins with
-LOOKED_AT = 4_096  # bytes; without such a mark, UTF-16 shows by its zeros
 DECIMAL_COMMA = r"^[+-]?[0-9]+,[0-9]+$"
 
 
@@ -72,32 +62,20 @@ def _with_points(text: pl.Series) -> pl.Series:
 
 def _read(file: Path, columns: Mapping[str, str], what: str) -> pl.DataFrame:
     try:
-        scan = pl.scan_parquet(file, hive_partitioning=False) if is_parquet(file) else _csv(file, columns, what)
+        scan = (
+            pl.scan_parquet(file, hive_partitioning=False)
+            if is_parquet(file)
+            else read_public_csv(file, what, list(columns.values())).lazy()
+        )
         there = scan.collect_schema().names()
         for role, column in columns.items():
             if column not in there:
                 raise missing_column(file, role, column, there)
         return scan.select(pl.col(column).alias(role) for role, column in columns.items()).collect()
-    except (*POLARS_DAMAGE, EOFError, zlib.error, csv.Error) as error:
+    except CSV_DAMAGE as error:
         raise BadInput(
             f"{file.name}: the {what} must be a Parquet file or a CSV in UTF-8, got: {_words(error)}"
         ) from None
-
-
-def _csv(file: Path, columns: Mapping[str, str], what: str) -> pl.LazyFrame:
-    content = gzip.decompress(file.read_bytes()) if file.suffix.lower() == ".gz" else file.read_bytes()
-    start = content[:LOOKED_AT]
-    if start[:2] in BYTE_ORDERS or 4 * start.count(0) > len(start) > 0:
-        raise BadInput(f"{file.name}: the {what} must be a CSV in UTF-8, found UTF-16: export it as UTF-8")
-    mark = _mark(content, list(columns.values()))
-    return pl.read_csv(io.BytesIO(content), infer_schema=False, separator=mark).lazy()
-
-
-def _mark(content: bytes, wanted: Sequence[str]) -> str:
-    """What stands between fields: whatever gives most of the wanted columns, and then most columns."""
-    first = content.split(b"\n", 1)[0].decode("utf-8-sig", errors="replace").rstrip("\r")
-    headers = {mark: next(csv.reader([first], delimiter=mark), []) for mark in MARKS}
-    return max(MARKS, key=lambda mark: (len({*wanted} & {*headers[mark]}), len(headers[mark])))
 
 
 def _words(error: BaseException) -> str:

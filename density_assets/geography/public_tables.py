@@ -1,14 +1,13 @@
-"""Small public tables that settings name: CSV or Parquet, every value read as text, so that `007` stays `007`."""
+"""Small public tables that settings name (regions, factors): CSV or Parquet, every value read as text."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import polars as pl
 
-from density_assets.damage import POLARS_DAMAGE
 from density_assets.errors import BadInput, missing_column, some
-
-PARQUET_SUFFIXES = {".parquet", ".pq"}
+from density_assets.geography.public_csv import CSV_DAMAGE, read_public_csv
+from density_assets.geography.public_files import is_parquet
 
 
 def read_public_table(path: Path, what: str) -> pl.DataFrame:
@@ -19,10 +18,9 @@ def read_public_table(path: Path, what: str) -> pl.DataFrame:
     if not path.exists():
         raise BadInput(f"{path}: the table of {what} must exist, found nothing there")
     try:
-        parquet = path.suffix.lower() in PARQUET_SUFFIXES
-        table = pl.read_parquet(path) if parquet else pl.read_csv(path, infer_schema=False)
+        table = pl.read_parquet(path) if is_parquet(path) else read_public_csv(path, f"table of {what}")
         text = table.select(pl.all().cast(pl.String).str.strip_chars().replace("", None))
-    except POLARS_DAMAGE as error:
+    except CSV_DAMAGE as error:
         raise BadInput(
             f"{path.name}: the table of {what} must be a Parquet file or a CSV in UTF-8 with a header, of texts and "
             f"numbers, got: {str(error)[:200]}"

@@ -14,12 +14,12 @@ from density_assets.graph.contents import names_of_counts
 from density_assets.graph.step import Step
 from density_assets.privacy.accounts import Accounts
 from density_assets.publication.datapackage import data_package
+from density_assets.publication.dataset import Dataset
 from density_assets.publication.dcat import dcat
 from density_assets.publication.deployment import deployment
 from density_assets.publication.files import DESCRIPTIONS, sizes_and_digests
 from density_assets.publication.keeping import published_record
 from density_assets.publication.layout import FIRST
-from density_assets.publication.words import Words
 from density_assets.publication_settings import PublicationSettings
 
 
@@ -32,9 +32,9 @@ def description_files(step: Step, said: Mapping[str, Any], accounts: Accounts) -
         return {}
     stated = [step.files.file(*name) for name in (("privacy_statement", "json"), ("privacy_statement", "md"))]
     files = sizes_and_digests([*names_of_counts(step), *stated, step.files.file("ledger", "json")])
-    words = Words(step.files, dict(said), files, _licensed(step, accounts))
+    dataset = Dataset(step.files, dict(said), files, _licensed(step, accounts))
     makers = (data_package, dcat, deployment)
-    return {step.files.file(*name): make(words) for name, make in zip(DESCRIPTIONS, makers, strict=True)}
+    return {step.files.file(*name): make(dataset) for name, make in zip(DESCRIPTIONS, makers, strict=True)}
 
 
 def _licensed(step: Step, accounts: Accounts) -> PublicationSettings:

@@ -231,14 +231,10 @@ def _finally(step: Step, final: Estimated, accounts: Accounts) -> Step:
     """The step as it works on the files of a final estimate, in the layout that this is published in."""
     upto = final.later[-1].week
     which, finally_ = step.release.which, replace(step, upto=upto)
+    layout = layout_of(accounts, which, upto, again=step.again)
     kept = None if step.again else kept_digest(finally_.files, accounts.publications(which, upto))
-    return replace(
-        finally_,
-        layout=layout_of(accounts, which, upto, again=step.again),
-        inputs_digest=step.inputs_digest
-        if kept is None
-        else kept,  # those of the week, so that the two can be compared
-    )
+    # An estimate that is not published yet takes the inputs of its week, so that the two can be compared.
+    return replace(finally_, layout=layout, inputs_digest=step.inputs_digest if kept is None else kept)
 
 
 def _made_for(step: Step, table: pl.DataFrame, name: str = "final_series") -> pl.DataFrame:

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from density_assets.publication.words import Words
+from density_assets.publication.dataset import Dataset
 
 PROFILE = "https://datapackage.org/profiles/2.0/datapackage.json"
 MEDIA = {
@@ -26,22 +26,22 @@ MEDIA = {
 }
 
 
-def data_package(words: Words) -> bytes:
+def data_package(dataset: Dataset) -> bytes:
     """The descriptor: what lies beside it, and what it means."""
-    stated = words.licensed
+    stated = dataset.licensed
     licences = [{"name": stated.licence, "path": stated.licence_url}] if stated.licence or stated.licence_url else []
     said: dict[str, Any] = {
         "$schema": PROFILE,
-        "name": words.name,
-        "title": words.title,
-        "description": words.description,
+        "name": dataset.name,
+        "title": dataset.title,
+        "description": dataset.description,
         "homepage": stated.homepage,
-        "created": f"{words.issued}T00:00:00Z",
-        "version": f"{words.naming.week}-r{words.naming.revision}",
-        "contributors": [{"title": words.publisher, "email": stated.contact, "roles": ["publisher"]}],
+        "created": f"{dataset.issued}T00:00:00Z",
+        "version": f"{dataset.naming.week}-r{dataset.naming.revision}",
+        "contributors": [{"title": dataset.publisher, "email": stated.contact, "roles": ["publisher"]}],
         "licenses": [_stated(licence) for licence in licences],
         "sources": [{"title": "mobile-phone records of the operator, which are not published"}],
-        "resources": [_resource(words, name) for name in words.files],
+        "resources": [_resource(dataset, name) for name in dataset.files],
         "publication": stated.model_dump(exclude_none=True),
     }
     said["contributors"] = [_stated(one) for one in said["contributors"]]
@@ -53,9 +53,9 @@ def _stated(record: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in record.items() if value not in (None, [])}
 
 
-def _resource(words: Words, name: str) -> dict[str, Any]:
-    file = words.naming.folder / name
-    digest, size = words.files[name]
+def _resource(dataset: Dataset, name: str) -> dict[str, Any]:
+    file = dataset.naming.folder / name
+    digest, size = dataset.files[name]
     kind = file.suffix.removeprefix(".")
     record = {
         "name": name.lower().replace("_", "-"),

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from density_assets.publication.datapackage import MEDIA
-from density_assets.publication.words import Words
+from density_assets.publication.dataset import Dataset
 
 CONTEXT = {
     "dcat": "http://www.w3.org/ns/dcat#",
@@ -18,41 +18,41 @@ MEDIA_TYPES = "https://www.iana.org/assignments/media-types/"
 POPULATION_AND_SOCIETY = "http://publications.europa.eu/resource/authority/data-theme/SOCI"
 
 
-def dcat(words: Words) -> bytes:
+def dcat(dataset: Dataset) -> bytes:
     """The dataset; files are named as they lie beside this one, so that it moves with them."""
-    stated, (first, last) = words.licensed, words.span
-    dataset: dict[str, Any] = {
+    stated, (first, last) = dataset.licensed, dataset.span
+    entry: dict[str, Any] = {
         "@context": CONTEXT,
-        "@id": stated.homepage or f"urn:density:{words.name}",
+        "@id": stated.homepage or f"urn:density:{dataset.name}",
         "@type": "dcat:Dataset",
-        "dct:identifier": words.name,
-        "dct:title": words.title,
-        "dct:description": words.description,
-        "dct:issued": {"@type": "xsd:date", "@value": words.issued},
-        "dct:publisher": {"@type": "foaf:Agent", "foaf:name": words.publisher},
+        "dct:identifier": dataset.name,
+        "dct:title": dataset.title,
+        "dct:description": dataset.description,
+        "dct:issued": {"@type": "xsd:date", "@value": dataset.issued},
+        "dct:publisher": {"@type": "foaf:Agent", "foaf:name": dataset.publisher},
         "dct:temporal": {
             "@type": "dct:PeriodOfTime",
             "dcat:startDate": {"@type": "xsd:date", "@value": first},
             "dcat:endDate": {"@type": "xsd:date", "@value": last},
         },
-        "dct:spatial": {"@type": "dct:Location", "dct:title": words.said["city"]},
+        "dct:spatial": {"@type": "dct:Location", "dct:title": dataset.said["city"]},
         "dcat:temporalResolution": {"@type": "xsd:duration", "@value": "PT1H"},
         "dcat:theme": {"@id": POPULATION_AND_SOCIETY},
         "dcat:keyword": ["population density", "mobile-phone data", "differential privacy"],
-        "dcat:distribution": [_distribution(words, name) for name in words.files],
+        "dcat:distribution": [_distribution(dataset, name) for name in dataset.files],
     }
     if stated.contact:
-        dataset["dcat:contactPoint"] = {
+        entry["dcat:contactPoint"] = {
             "@type": "vcard:Kind",
-            "vcard:fn": words.publisher,
+            "vcard:fn": dataset.publisher,
             "vcard:note": stated.contact,
         }
-    return (json.dumps(dataset, indent=2, ensure_ascii=False) + "\n").encode()
+    return (json.dumps(entry, indent=2, ensure_ascii=False) + "\n").encode()
 
 
-def _distribution(words: Words, name: str) -> dict[str, Any]:
-    digest, size = words.files[name]
-    licence = words.licensed.licence_url
+def _distribution(dataset: Dataset, name: str) -> dict[str, Any]:
+    digest, size = dataset.files[name]
+    licence = dataset.licensed.licence_url
     return {
         "@type": "dcat:Distribution",
         "dct:title": name,

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from density_assets.publication.words import NOT_STATED, Words
+from density_assets.publication.dataset import NOT_STATED, Dataset
 
 UNPROTECTED = (
     "the list of cells and towers, the week, the settings and every scale of noise are public and not protected; how "
@@ -37,52 +37,52 @@ JUSTIFICATION = (
 )
 
 
-def deployment(words: Words) -> bytes:
+def deployment(dataset: Dataset) -> bytes:
     """The entry as YAML: the same for the same statement."""
     entry = {
-        "url_slug": words.name,
+        "url_slug": dataset.name,
         "status": "Published",
         "tier": 3,
         "deployment": {
-            "basic": _basic(words),
+            "basic": _basic(dataset),
             "dp_variant": {
                 "variant_name": "Approximate differential privacy, accounted for in zCDP",
                 "data_domain": "sets of (subscriber identifier, tower, hour) of one week",
                 "unprotected_quantities": UNPROTECTED,
             },
-            "privacy_loss": _privacy_loss(words.said),
+            "privacy_loss": _privacy_loss(dataset.said),
             "deployment_model": _model(),
             "accounting": {
                 "post_processing": POST_PROCESSING,
-                "composition": COMPOSITION.format(accountant=words.said["accounted"]["accountant"]),
+                "composition": COMPOSITION.format(accountant=dataset.said["accounted"]["accountant"]),
             },
             "implementation": {
                 "preprocessing_and_hyperparameter_tuning": PREPROCESSING.format(
-                    visits=words.said["parameters"].get("visits_per_user", "a fixed number of")
+                    visits=dataset.said["parameters"].get("visits_per_user", "a fixed number of")
                 ),
-                "mechanisms": _mechanisms(words.said),
+                "mechanisms": _mechanisms(dataset.said),
                 "justification": JUSTIFICATION,
             },
             "administrative": {
-                "sources": words.licensed.homepage or NOT_STATED,
-                "notes": f"scheme {words.said['scheme']}, version {words.said['version']}; the signed manifest beside "
-                "this file lists every file of the release",
-                "registry_authors": [words.publisher],
+                "sources": dataset.licensed.homepage or NOT_STATED,
+                "notes": f"scheme {dataset.said['scheme']}, version {dataset.said['version']}; the signed manifest "
+                "beside this file lists every file of the release",
+                "registry_authors": [dataset.publisher],
             },
         },
     }
     return str(yaml.safe_dump(entry, sort_keys=False, allow_unicode=True, width=100)).encode()
 
 
-def _basic(words: Words) -> dict[str, Any]:
+def _basic(dataset: Dataset) -> dict[str, Any]:
     return {
-        "name": words.title,
-        "data_curators": [words.publisher],
-        "description": words.description,
-        "intended_use": words.licensed.description or "planning: how many devices are where, hour by hour",
+        "name": dataset.title,
+        "data_curators": [dataset.publisher],
+        "description": dataset.description,
+        "intended_use": dataset.licensed.description or "planning: how many devices are where, hour by hour",
         "data_product_type": "Dataset",
-        "data_product_region": words.said["city"],
-        "publication_date": words.issued,
+        "data_product_region": dataset.said["city"],
+        "publication_date": dataset.issued,
         "data_product_sector": "Telecommunications",
     }
 

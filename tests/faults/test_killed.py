@@ -13,10 +13,12 @@ import pytest
 from ledgers import witnesses_under
 from runs import WEEK
 
+from density_assets.city import City
 from density_assets.definitions import BLUEPRINTS
 from density_assets.graph.zones import FINAL, GROUPS
 from density_assets.privacy.zones import Zone
 from density_assets.publication.verification import outcome
+from density_assets.settings import load_settings
 from resources.ledger.ledger import Ledger
 
 ROOT = Path(__file__).parents[2]
@@ -57,7 +59,8 @@ def test_a_run_killed_at_every_step_goes_on_where_it_was_and_draws_once(town, tm
     moments = [line["moment"] for line in killed]
     assert [moments.count(moment) for moment in ("aside", "drawn")] == [8, 2]
     asked_for = (GROUPS[Zone.EVALUATION], FINAL)  # of real people by a person
-    weekly = [plan for plan in BLUEPRINTS if plan.group not in asked_for]
+    city = City(load_settings(town.settings), home)
+    weekly = [plan for plan in BLUEPRINTS if plan.where(city) and plan.group not in asked_for]
     assert moments.count("stored") == len({line["step"] for line in killed}) == len(weekly)
     assert last["status"] == 0
     assert_whole(home)

@@ -22,7 +22,7 @@ from density_assets.graph.checks.outcomes import check
 from density_assets.graph.jobs import AUDIT
 from density_assets.publication.register import register
 from density_assets.research.density.scheme_table import SCHEME_TABLE
-from density_assets.settings import load_settings
+from density_assets.settings import Settings, load_settings
 from resources.ledger.ledger import Ledger
 from resources.ledger.opening import Found, open_for_people
 from resources.ledger.witnesses import NOTHING
@@ -146,7 +146,8 @@ def test_outcomes_that_depend_on_real_records_are_withheld(town, tmp_path, monke
         """No more than promised, on invented people."""
 
     monkeypatch.setattr(definitions, "CHECKS", [confidential, door, compared, free, invented])
-    known = definitions.catalogue(opened(town.settings, tmp_path))
+    city = opened(town.settings, tmp_path)
+    known = definitions.catalogue(city)
     with dg.DagsterInstance.ephemeral() as instance:
         for listed in known.checks:
             instance.report_runless_asset_event(
@@ -158,8 +159,8 @@ def test_outcomes_that_depend_on_real_records_are_withheld(town, tmp_path, monke
                     severity=AssetCheckSeverity.ERROR,
                 )
             )
-        real = {found.name: found.outcome for found in outcomes(known, instance, synthetic=False)}
-        nobody = {found.name: found.outcome for found in outcomes(known, instance, synthetic=True)}
+        real = {found.name: found.outcome for found in outcomes(known, instance, city)}
+        nobody = {found.name: found.outcome for found in outcomes(known, instance, City(Settings(), tmp_path))}
     withheld = dict.fromkeys(("confidential", "door", "compared"), "withheld")
     told = dict.fromkeys(("free", "invented"), "failed")
     assert real == withheld | told

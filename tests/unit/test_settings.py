@@ -1,5 +1,6 @@
 """Settings: what a file may say, and what it is told otherwise."""
 
+import re
 from datetime import date
 from pathlib import Path
 
@@ -185,3 +186,12 @@ def test_bytes_that_are_no_text_are_refused(tmp_path):
     (tmp_path / "my.toml").write_bytes(b"[city]\nname = '\xff'")
     with pytest.raises(BadInput, match=r"must be TOML: .*my\.toml"):
         load_settings(tmp_path / "my.toml")
+
+
+def test_every_setting_is_in_the_readme_or_on_the_page_of_settings():
+    root = Path(__file__).parents[2]
+    text = "".join((root / name).read_text(encoding="utf-8") for name in ("README.md", "docs/settings.md"))
+    named = {name.rpartition(".")[2] for name in re.findall(r"`([\w.]+)`", text)}
+    named |= set(re.findall(r"^(\w+) = ", text, re.MULTILINE))
+    keys = {key for field in Settings.model_fields.values() for key in getattr(field.annotation, "model_fields", {})}
+    assert {key for key in keys - named if not key.endswith(("_low", "_high"))} == set()

@@ -40,6 +40,7 @@ OPTIONS = {
     "results": {"--settings", "--week", "--repetitions", "--studies", "--page"},
     "check": {"--settings", "--week", "--acknowledge", "--by", "--reason"},
     "init": {"--cells", "--towers", "--visits", "--set", "--yes", "out"},
+    "dpia": {"--settings", "file"},
     "plan": {"--settings", "--epsilons", "--people", "--quick", "--out"},
     "ui": {"--settings", "--port", "--read-only"},
 }
@@ -79,7 +80,7 @@ def test_help_names_every_command_in_its_panel(density):
     named = {title: re.findall(r"^│ (\w+)", text, re.MULTILINE) for title, text in zip(titles, texts, strict=True)}
     assert named == {
         "Options": [],
-        "Before the first release": ["init", "check", "plan"],
+        "Before the first release": ["init", "check", "plan", "dpia"],
         "Weeks": ["release", "backfill", "rebuild", "final", "evaluate", "purge"],
         "Budget and audit": ["budget", "verify", "audit"],
         "Ledger": ["ledger", "policy", "approve", "sign"],

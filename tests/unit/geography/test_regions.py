@@ -56,6 +56,10 @@ def test_a_column_of_the_cells_file_will_do(town: Town) -> None:
     assert regions.of_cell.tolist() == [1, 1, 0, 1]
 
 
+def test_tables_are_csv_of_any_dialect(town: Town) -> None:
+    assert regions_of(town, "\ufeff" + WHOLE.replace(",", ";")).ids == ("01", "7")
+
+
 def test_parquet_is_read_too(town: Town) -> None:
     rows = {"cell_id": ["NE", "NW", "SE", "SW"], "region_id": [1, 1, 1, 2]}
     pl.DataFrame(rows).write_parquet(town.folder / "regions.parquet")

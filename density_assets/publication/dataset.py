@@ -11,8 +11,8 @@ NOT_STATED = "not stated"
 
 
 @dataclass(frozen=True)
-class Words:
-    """A release in words.
+class Dataset:
+    """A release as catalogues know it.
 
     said: the privacy statement as data. files: digest and size of every file, by name. licensed: what the publisher
     states, as the release was first published with.

@@ -1,0 +1,41 @@
+"""CSV as operators and offices export it, of any dialect; all values are text, so that `007` stays `007`.
+
+It is UTF-8, with or without a byte-order mark, plain or compressed by gzip; its fields may be quoted, and `,`, `;`, tab
+or `|` stand between them: whichever gives the columns that are looked for.
+"""
+
+import csv
+import gzip
+import io
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from density_assets.damage import POLARS_DAMAGE
+from density_assets.errors import BadInput
+
+CSV_DAMAGE = (*POLARS_DAMAGE, EOFError, zlib.error, csv.Error)  # what reading a damaged file may raise
+MARKS = ",;\t|"
+BYTE_ORDERS = (b"\xff\xfe", b"\xfe\xff")  # that UTF-16 begins with
+LOOKED_AT = 4_096  # bytes; without such a mark, UTF-16 shows by its zeros
+
+
+def read_public_csv(file: Path, what: str, columns: Sequence[str] = ()) -> pl.DataFrame:
+    """All of a file.
+
+    what: what its rows are, for messages. columns: names that are looked for.
+    """
+    content = gzip.decompress(file.read_bytes()) if file.suffix.lower() == ".gz" else file.read_bytes()
+    start = content[:LOOKED_AT]
+    if start[:2] in BYTE_ORDERS or 4 * start.count(0) > len(start) > 0:
+        raise BadInput(f"{file.name}: the {what} must be a CSV in UTF-8, found UTF-16: export it as UTF-8")
+    return pl.read_csv(io.BytesIO(content), infer_schema=False, separator=_mark(content, columns))
+
+
+def _mark(content: bytes, wanted: Sequence[str]) -> str:
+    """What stands between fields: whatever gives most of the wanted columns, and then most columns."""
+    first = content.split(b"\n", 1)[0].decode("utf-8-sig", errors="replace").rstrip("\r")
+    headers = {mark: next(csv.reader([first], delimiter=mark), []) for mark in MARKS}
+    return max(MARKS, key=lambda mark: (len({*wanted} & {*headers[mark]}), len(headers[mark])))
