@@ -46,9 +46,9 @@ def init(
 
 def _columns(towers: Path, visits: str) -> str:
     """The columns of the antenna list and of an event file, as the end of a message."""
+    from density_assets.city_settings import CitySettings
     from density_assets.cli.first_settings import antennas, sample_of
     from density_assets.records.understood import understood
-    from density_assets.settings import CitySettings
 
     events = ", ".join(name for name, _ in understood(sample_of(visits), CitySettings.model_construct()).columns)
     return f" (columns of {towers.name}: {', '.join(antennas(towers).columns)}; of the event files: {events})"
