@@ -2,8 +2,8 @@
 
 Every table and file between a draw and a manifest lies in a folder that people can write to. So before a key vouches
 for them they are made again, in this process, from what the ledger knows the digest of, and compared: tables with
-draws, counts with tables, files with counts, the statement with the ledger. The shares of towers in cells are believed:
-the release is bound to cells and towers, of which they were computed.
+draws, counts with tables, files with counts, the statement with the ledger. Cells, towers and footprints must be those
+that the release is bound to, and shares of towers in cells what follows from them: they turn draws into counts.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,6 +17,19 @@ from numpy.typing import NDArray
 from density_assets import series
 from density_assets.city import City
 from density_assets.errors import BadInput
+from density_assets.geography.cells_and_towers import geography_hash
+from density_assets.geography.cover import minimum_cover
+from density_assets.geography.overlaps import overlaps
+from density_assets.geography.tables import (
+    cells_from,
+    cover_table,
+    footprints_from,
+    overlaps_from,
+    overlaps_table,
+    stated_in,
+    towers_from,
+)
+from density_assets.geography.voronoi import tower_cells
 from density_assets.graph import doors, estimating, past, public
 from density_assets.graph import release as made
 from density_assets.graph.assets import blueprints
@@ -63,6 +76,7 @@ def _looking(step: Step) -> Step:
 def _others(city: City, step: Step) -> Iterator[str]:
     """What is not as it would be made."""
     accounts, estimated = city.ledger.accounts(), city.estimated(step.week)
+    yield from _other_geography(city, step)
     yield from _other_tables(city, step, accounts, estimated)
     density, cells = step.read("density"), step.read("cells")
     yield from other_inputs(city, step, cells["cell_id"].to_list())
@@ -87,6 +101,30 @@ def other_estimate(name: str, stored: pl.DataFrame, again: pl.DataFrame, ids: pl
         was, expected = (series.matrix(table, ids, column) for table in (stored, again))
         if not np.allclose(was, expected, rtol=1e-6, atol=1e-6):
             yield f"{name} ({column})"
+
+
+def _other_geography(city: City, step: Step) -> Iterator[str]:
+    """Public tables that are not those of the release, or do not follow from them."""
+    cells, towers, pieces = (step.read(name) for name in ("cells", "towers", "overlaps"))
+    city_cells, sites = cells_from(cells), towers_from(towers)
+    if geography_hash(city_cells, sites, footprints_from(pieces)) != step.release.geography:
+        yield "the table of cells, towers or footprints"
+    if not stated_in(pieces):
+        found = overlaps(tower_cells(sites.xy, city_cells.city), city_cells.polygons)
+        if not _same_pieces(pieces, overlaps_table(found, towers, cells)):
+            yield "the table of overlaps"
+    if city.scheme.places == "cover":
+        cover = minimum_cover(overlaps_from(pieces, towers, cells))
+        if not step.read("cover_graph").equals(cover_table(cover, towers, cells)):
+            yield "the table of the cover"
+
+
+def _same_pieces(stored: pl.DataFrame, again: pl.DataFrame) -> bool:
+    """Whether two tables have the same pieces, of the same size to a thousandth of a square metre or a millionth."""
+    keys = pl.col("tower_id", "cell_id").cast(pl.String)
+    if not stored.select(keys).equals(again.select(keys)):
+        return False
+    return bool(np.allclose(stored["area_m2"].to_numpy(), again["area_m2"].to_numpy(), rtol=1e-6, atol=1e-3))
 
 
 def _other_tables(city: City, step: Step, accounts: Accounts, estimated: Estimated | None) -> Iterator[str]:

@@ -1,9 +1,9 @@
 """`release.duckdb`: the public and released tables in one file, for whoever likes SQL.
 
 It is made of the Parquet files beside it and brought up to date once per run, by the weeks that have changed: its cost
-hardly grows with the weeks it holds. Where it cannot be changed in place (it is damaged, it is not as the last run
-left it, or somebody reads it) it is built anew beside the old one and takes its place, so nobody waits and nothing is
-lost.
+hardly grows with the weeks it holds. Times, which the files keep as text with its offset, are moments in it. Where it
+cannot be changed in place (it is damaged, it is not as the last run left it, or somebody reads it) it is built anew
+beside the old one and takes its place, so nobody waits and nothing is lost.
 """
 
 import json
@@ -22,6 +22,8 @@ from resources.tables.databases import remove_partial, replacing, writing
 from resources.tables.files import close_to_others, make_folder, write_durably
 from resources.tables.released import WEEKS, ReleasedTables, read_whole
 
+TEXT = duckdb.sqltype("varchar")
+MOMENT = "timestamp"  # the column of times
 LISTED = "exported"  # what the last run had to read: not part of the database
 
 Version = list[int]  # size and time of a file
@@ -61,7 +63,9 @@ def _adopt(tables: ReleasedTables) -> None:
     try:
         with duckdb.connect(str(tables.release_database), read_only=True) as connection:
             for (name,) in connection.sql("show tables").fetchall():
-                _take_over(name, connection.table(quoted(name)).pl(), aside)
+                rows = connection.table(quoted(name))
+                if _types(rows).get(MOMENT, TEXT) == TEXT:
+                    _take_over(name, rows.pl(), aside)  # of moments the offsets are lost: those tables are made again
     except duckdb.Error as error:
         shutil.rmtree(aside.tables)
         if "Could not set lock" in str(error):
@@ -116,9 +120,9 @@ def _replace(connection: duckdb.DuckDBPyConnection, folder: Path, name: str) -> 
     A week whose columns differ from those of the table makes the whole table anew: DuckDB would round a number that
     does not fit the type of the weeks before.
     """
-    table, rows = _table(name), connection.read_parquet(str(folder / name))
+    table, rows = _table(name), _read(connection, [str(folder / name)])
     columns = _columns(connection, table)
-    if "/" not in name or columns != dict(zip(rows.columns, rows.types, strict=True)):
+    if "/" not in name or columns != _types(rows):
         _whole(connection, folder, table)
         return
     connection.execute(f"delete from {quoted(table)} where week = $week", {"week": Path(name).stem})  # noqa: S608  # quoted
@@ -129,14 +133,25 @@ def _whole(connection: duckdb.DuckDBPyConnection, folder: Path, table: str) -> N
     """A table of all its files; a column that older weeks do not have is empty in them."""
     weeks = sorted(map(str, (folder / table).glob(WEEKS))) or [str(folder / f"{table}.parquet")]
     connection.execute(f"drop table if exists {quoted(table)}")
-    connection.read_parquet(weeks, union_by_name=True).create(quoted(table))
+    _read(connection, weeks).create(quoted(table))
+
+
+def _read(connection: duckdb.DuckDBPyConnection, files: list[str]) -> duckdb.DuckDBPyRelation:
+    """The rows of files of one table; times that are text become moments."""
+    rows = connection.read_parquet(files, union_by_name=True)
+    if _types(rows).get(MOMENT) != TEXT:
+        return rows
+    return rows.project("* replace (cast(timestamp as timestamptz) as timestamp)")
 
 
 def _columns(connection: duckdb.DuckDBPyConnection, table: str) -> dict[str, object]:
     """The columns of a table and their types, in its order; none if there is no such table."""
     if (table,) not in connection.sql("show tables").fetchall():
         return {}
-    rows = connection.table(quoted(table))
+    return _types(connection.table(quoted(table)))
+
+
+def _types(rows: duckdb.DuckDBPyRelation) -> dict[str, object]:
     return dict(zip(rows.columns, rows.types, strict=True))
 
 

@@ -15,7 +15,8 @@ from density_assets.cli.inspection import inspect
 from density_assets.graph import step
 from density_assets.graph.acting import AGAIN_TAG
 from density_assets.graph.jobs import REBUILD
-from density_assets.publication.layout import FIRST
+from density_assets.publication.files import DESCRIPTIONS, FURTHER_FILES
+from density_assets.publication.layout import FIRST, NEWEST
 from density_assets.publication.verification import outcome
 from density_assets.records.verdict import Verdict
 from density_assets.settings import load_settings
@@ -75,6 +76,11 @@ def published(home: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in (home / "sydney/release").glob(f"*_{WEEK}*") if file.is_file()}
 
 
+def listed(home: Path) -> dict[str, dict[str, str]]:
+    """What the manifest of the week lists."""
+    return json.loads((home / f"sydney/release/manifest_{WEEK}.json").read_text())["files"]
+
+
 def rebuild(sydney, home: Path, **tags: str) -> None:
     defs = definitions.build(opened(sydney.settings, home, sealed=False))
     with dg.DagsterInstance.ephemeral() as instance:
@@ -100,3 +106,15 @@ def test_a_week_that_was_signed_with_counts_there_keeps_them_until_somebody_says
     was, now = (table.filter(pl.col("hour").is_in(hours)).sort("cell_id", "hour")["count"] for table in (old, density))
     assert was.equals(now)
     assert (old.filter(hour=SKIPPED)["standard_error"] > 0).all()  # the count itself may be drawn as zero
+    new = {f"{stem}_{WEEK}.{suffix}" for stem, suffix in (*FURTHER_FILES, *DESCRIPTIONS)}
+    assert new & signed.keys() == set()
+    assert new <= listed(tmp_path).keys()
+    assert outcome(tmp_path / f"sydney/release/manifest_{WEEK}.json").status == 3
+    accounts = opened(sydney.settings, tmp_path).ledger.accounts()
+    first, second = (entry.body for entry in accounts.of("published"))
+    assert (first.get("layout"), second["layout"], second["replaces"]) == (None, NEWEST, first["manifest"])
+    assert (second["by"], second["reason"]) == ("op", "the hour that does not happen")
+    assert (second["charges"], len(accounts.rows)) == (
+        first["charges"],
+        len(first["charges"]),
+    )  # nothing was paid again

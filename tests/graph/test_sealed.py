@@ -220,7 +220,7 @@ def test_what_was_handed_out_and_the_ledger_are_enough_to_make_it_again_behind_t
     """Folders that are made after the wall is up cannot be opened; none of them may be needed."""
     materialise(town.settings, tmp_path)
     published = {file: file.read_bytes() for file in (tmp_path / "town/release").glob(f"density_{WEEK}.*")}
-    assert len(published) == 3
+    assert len(published) == 4
     for folder in ("confidential", "locks"):
         shutil.rmtree(tmp_path / "town" / folder)
     shutil.rmtree(tmp_path / "town/release/tables")

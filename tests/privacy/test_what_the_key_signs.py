@@ -95,3 +95,24 @@ def test_what_is_signed_first_must_follow_from_the_draws(made, spoil):
     assert len(publications(made)) == 1
     assert made.again(only(*DOORS, "usual_week", *PUBLISHED, "signed_release"), LATER, "rebuild_release") == []
     assert len(publications(made)) == 2
+
+
+@pytest.mark.parametrize(
+    ("table", "change", "said"),
+    [
+        ("overlaps", pl.col("area_m2") * pl.when(pl.col("cell_id") == "SW").then(9).otherwise(1), "table of overlaps"),
+        ("cells", pl.col("geometry").reverse(), "must keep the geography it was drawn under"),
+        ("towers", pl.col("x").reverse(), "must keep the geography it was drawn under"),
+    ],
+)
+def test_what_is_signed_first_must_be_of_the_geography_that_was_drawn(made, table, change, said):
+    """Draws are those of the ledger, but somebody changes which cells the towers are in, and all files with it."""
+    file = made.release / "tables" / f"{table}.parquet"
+    kept = file.read_bytes()
+    pl.read_parquet(file).with_columns(change).write_parquet(file)
+    made.again(only(*PUBLISHED), LATER)
+    (message,) = made.again(only("signed_release"), LATER)
+    assert said in message
+    assert len(publications(made)) == 1
+    file.write_bytes(kept)
+    assert made.again(only(*PUBLISHED, "signed_release"), LATER) == []

@@ -26,3 +26,12 @@ def test_a_vector_follows_the_order_of_places_and_not_of_the_table():
     assert series.vector(table, pl.Series("tower_id", ["C", "A", "B"]), "users").tolist() == [3, 1, 2]
     with pytest.raises(ValueError, match="each of 2 places must have a row"):
         series.vector(table, pl.Series("tower_id", ["C", "Z"]), "users")
+
+
+@pytest.mark.parametrize("read", [series.matrix, series.vector])
+def test_no_place_is_counted_twice_whatever_a_public_list_says(read):
+    """As many rows as places, so nothing else is odd; one person's visits would be drawn twice with noise for one."""
+    towers = pl.DataFrame({"tower_id": ["A", "B"]})
+    tables = {series.matrix: series.table(towers, n=np.ones((2, 168))), series.vector: towers.with_columns(n=1)}
+    with pytest.raises(ValueError, match="must name each once"):
+        read(tables[read], pl.Series("tower_id", ["A", "A"]), "n")

@@ -28,6 +28,11 @@ OURS = {
         "WAITING": "a constant, as a literal of psycopg",
     },
     "resources/tables/release_database.py": {},  # quoted names only
+    "density_assets/publication/geopackage.py": {
+        **dict.fromkeys(("APPLICATION", "VERSION", "START", "END", "SYSTEM_TABLES"), "constants"),
+        **dict.fromkeys(("chosen", "defined"), "made of quoted names and types of ours"),
+        "values": "marks of parameters",
+    },
     "density_assets/records/event_files.py": {
         **dict.fromkeys(("how.fields", "how.field(name)", "len(how.columns)"), "made of numbers and one of four marks"),
         **dict.fromkeys(("user", "tower", "_time(types, file, city)"), "made of quoted names"),

@@ -1,11 +1,13 @@
 """`release.duckdb`: equal to the tables it is made of, by reading what changed, whoever reads it or dies over it."""
 
+import json
 import os
+import shutil
 import signal
 import stat
 import subprocess
 import sys
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import duckdb
@@ -13,7 +15,7 @@ import polars as pl
 import pytest
 
 from density_assets.errors import BadInput
-from resources.tables.release_database import adopt, export
+from resources.tables.release_database import _version, _versions, adopt, export
 from resources.tables.released import ReleasedTables
 from resources.tables.store import Store
 
@@ -111,6 +113,35 @@ def test_numbers_of_another_type_than_before_are_not_rounded(tables):
     export(tables)
     assert exported(tables) == stored(tables)
     assert [row[1] for row in exported(tables)["density"] if row[-1] == LATER] == [3.5, 4.5]
+
+
+def test_times_are_moments_in_the_database_also_where_weeks_before_were_text(tables):
+    """A database of earlier software holds text; the table is made anew when the next week comes."""
+    hours = COUNTS.with_columns(timestamp=pl.Series(["2007-10-28T02:00:00+02:00", None], dtype=pl.String))
+    tables.write_release_week("density", NEXT, hours, "r2")
+    with duckdb.connect(str(tables.release_database)) as connection:
+        connection.sql(f"select * from '{tables.release_file('density', NEXT)}'").create("density")
+    versions = {name: version for name, version in _versions(tables.tables).items() if name.endswith(f"{NEXT}.parquet")}
+    noted = {**versions, "release.duckdb": _version(tables.release_database)}
+    (tables.tables / "exported.json").write_text(json.dumps(noted))
+    assert columns(tables, "density")["timestamp"] == "VARCHAR"
+    assert export(tables) == ["cells.parquet", f"density/{WEEK}.parquet"]
+    assert columns(tables, "density")["timestamp"] == "TIMESTAMP WITH TIME ZONE"
+    with duckdb.connect(str(tables.release_database), read_only=True) as connection:
+        found = connection.sql("select week, epoch(timestamp) from density order by all").fetchall()
+    first = datetime(2007, 10, 28, 0, tzinfo=UTC).timestamp()
+    assert found == [(WEEK, None), (WEEK, None), (NEXT, first), (NEXT, None)]
+    tables.write_release_week("density", LATER, hours, "r3")
+    assert export(tables) == [f"density/{LATER}.parquet"]  # added to what is there
+
+
+def test_text_with_its_offset_is_not_made_up_of_moments(tables):
+    """Where the files are lost, other tables are taken over; that of the times is made again from stored draws."""
+    tables.write_release_week("density", WEEK, COUNTS.with_columns(timestamp=pl.lit("2007-10-28T02:00:00+02:00")), "r1")
+    export(tables)
+    shutil.rmtree(tables.tables)
+    adopt(tables)
+    assert [file.name for file in tables.tables.iterdir()] == ["cells.parquet"]
 
 
 @pytest.mark.parametrize("gone", [["cells.parquet"], [f"density/{NEXT}.parquet"], FILES[1:]])
