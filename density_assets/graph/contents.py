@@ -200,25 +200,9 @@ def page_file(
     notes: what it says besides. beside: further files it leads to, by their labels.
     """
     of = _counted(step, density, cells)
-    files, city, sums, inputs = step.files, of.cells, of.sums, of.inputs
-    downloads = {
-        "Parquet": files.file("density", "parquet").name,
-        "CSV": files.file("density", "csv").name,
-        "GeoJSON": files.file("density", "geojson").name,
-        **({} if sums is None else {"Errors of sums": files.file(*ERRORS_OF_SUMS).name}),
-        **({label: files.file(*name).name for label, name in FURTHER.items()} if step.layout > FIRST else {}),
-        **{DOWNLOADS[name]: files.file(*name).name for name in names_of_inputs(inputs)},
-        "Data dictionary": files.file("data_dictionary", "md").name,
-        "Privacy statement": files.file("privacy_statement", "json").name,
-        "What is signed": files.file("manifest", "json").name,
-        **beside,
-        "Audit of all releases": AUDIT_PAGE,
-    }
+    files, city, inputs = step.files, of.cells, of.inputs
     counts, errors = (density[name].to_numpy().reshape(-1, HOURS) for name in ("count", "standard_error"))
     summary, parts = of.week.sums, city_and_parts(city.centroids, inputs.regions)
-    areas: list[Area] = []
-    if summary is not None:
-        areas = areas_by_day(summary, counts, errors, city.centroids, of.week.happens, inputs.regions)
     worth, clocks = of.worth, clock_note(step.clock, counted=step.layout == FIRST)
     page = report_html(
         ReportData(
@@ -230,12 +214,12 @@ def page_file(
             counts=counts,
             standard_errors=errors,
             statement=files.file("privacy_statement", "md").read_text(encoding="utf-8"),
-            downloads=downloads,
+            downloads=_downloads(step, of, beside),
             notes=[*notes, clocks, *([str(worth)] if worth and not worth.too_small else [])],
             manifest=files.file("manifest", "json").name,
             fingerprint=seal.fingerprint,
             vintage=_vintage(step),
-            areas=areas,
+            areas=_areas(of),
             warning=" ".join(worth.warnings) if worth else "",
             sums=summary,
             groups={name: np.flatnonzero(part).tolist() for name, part in parts.items()},
@@ -244,6 +228,32 @@ def page_file(
         )
     )
     return {files.file("report", "html"): page.encode()}
+
+
+def _downloads(step: Step, of: Counted, beside: Mapping[str, str]) -> dict[str, str]:
+    """What a page leads to: names of files, by their labels."""
+    names = {
+        "Parquet": ("density", "parquet"),
+        "CSV": ("density", "csv"),
+        "GeoJSON": ("density", "geojson"),
+        **({} if of.sums is None else {"Errors of sums": ERRORS_OF_SUMS}),
+        **(FURTHER if step.layout > FIRST else {}),
+        **{DOWNLOADS[name]: name for name in names_of_inputs(of.inputs)},
+        "Data dictionary": ("data_dictionary", "md"),
+        "Privacy statement": ("privacy_statement", "json"),
+        "What is signed": ("manifest", "json"),
+    }
+    files = {label: step.files.file(*name).name for label, name in names.items()}
+    return {**files, **beside, "Audit of all releases": AUDIT_PAGE}
+
+
+def _areas(of: Counted) -> list[Area]:
+    """Sums that readers ask for first; none where nothing tells their errors."""
+    week = of.week
+    if week.sums is None:
+        return []
+    counts, errors = (of.density[name].to_numpy().reshape(-1, HOURS) for name in ("count", "standard_error"))
+    return areas_by_day(week.sums, counts, errors, of.cells.centroids, week.happens, of.inputs.regions)
 
 
 def _vintage(step: Step) -> str:

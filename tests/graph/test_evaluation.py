@@ -82,7 +82,7 @@ def test_errors_of_real_people_stay_in_the_confidential_folder(town, tmp_path):
     about = tmp_path / "town/confidential/about/evaluation_metrics"
     by_hour = {f"{metric}_{by}" for metric in ("mre", "emd") for by in ("per_hour", "by_hour_of_day")}
     found = json.loads((about / f"{WEEK}.json").read_text())
-    assert set(found) == {"rows", "mre", "pc", "emd"} | by_hour
+    assert set(found) == {"rows", "mre", "pc", "emd", "emd_hours", "emd_standard_error"} | by_hour
     assert None in found["emd_per_hour"]  # hours in which one map alone is empty
     assert (about / f"{WEEK}_map_of_mre.png").exists()
     assert not list((tmp_path / "town/release").glob("*evaluation*"))
