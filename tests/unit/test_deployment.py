@@ -116,7 +116,7 @@ def test_what_the_page_says_to_type_and_to_write_exists():
         line.partition(" #")[0].strip() for block in documented("deployment.md", "sh") for line in block.splitlines()
     ]
     commands = [shlex.split(line.split(" | ")[0]) for line in lines if line.startswith("density ")]
-    assert len(commands) == 5
+    assert len(commands) == 7
     for words in commands:
         refuse_unknown(words[1:])
     (written,) = documented("deployment.md", "toml")
