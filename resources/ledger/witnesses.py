@@ -23,8 +23,8 @@ TOTALS = "noisy_totals"
 CLUSTERS = "clusters"  # made of draws only where places share a cluster; else of the public list
 # What is there only after a release was charged, though it may name nothing of the ledger.
 LEFT_BY_RELEASES = (
-    *("density_*", "errors_of_sums_*", "data_dictionary_*", "report_*"),
-    *("privacy_statement_*", "ledger_*", "manifest_*", "key_*.pem"),
+    "*_[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*",  # whatever is of a week
+    *("manifest_register.*", "key_*.pem"),
     *("audit.html", "release.duckdb", "measurements/*", "tables/*/*.parquet"),
     *("tables/ledger.parquet", "tables/audit_page.parquet", "tables/signed_register.parquet"),
 )

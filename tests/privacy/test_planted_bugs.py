@@ -113,7 +113,7 @@ def test_bounds_that_the_sql_does_not_keep_are_caught(monkeypatch, tmp_path, bug
 
 
 def test_clocks_that_are_not_folded_are_caught(monkeypatch, tmp_path):
-    planted(monkeypatch, "events", "moment + $after", "moment + $before + 0 * $after")
+    planted(monkeypatch, "events", "else $after end", "else $before + 0 * $after end")
     pair = Case([replace(entry, spelling="seconds") for entry in TWICE_AN_HOUR], week=AUTUMN).pair(tmp_path)
     assert "read otherwise than written" in "; ".join(violations(pair))
 
