@@ -149,7 +149,7 @@ def _in_metres(ids: NDArray[np.object_], polygons: NDArray[np.object_], crs: Any
         found = "none" if crs is None else f"{crs.name!r}, which says nothing of where on Earth they are"
         raise BadInput(
             f"{path.name}: the cells must have a coordinate system, found {found}; "
-            "write the file again with its CRS (for a shapefile, add the .prj)"
+            "state it as city.cells_crs, or write the file again with its CRS (for a shapefile, add the .prj)"
         )
     if crs.is_projected and all(axis.unit_conversion_factor == 1.0 for axis in crs.axis_info[:2]):
         return Cells(ids=ids, polygons=polygons, crs=crs.to_string())
