@@ -177,7 +177,7 @@ def _cells(text: str, cell_ids: pl.Series) -> tuple[int, ...]:
     names = [name.strip() for name in text.split(",")]
     for name in names:
         if name not in place:
-            raise BadInput(f"cells must be cells of the release, got {name!r}{nearest(name, place) or "."} {HOW}")
+            raise BadInput(f"cells must be cells of the release, got {name!r}{nearest(name, place) or '.'} {HOW}")
     return tuple(sorted({place[name] for name in names}))
 
 
@@ -189,7 +189,7 @@ def _cells_of_regions(text: str, regions: Regions | None) -> tuple[int, ...]:
     names = [name.strip() for name in text.split(",")]
     for name in names:
         if name not in place:
-            raise BadInput(f"region must be one of the release, got {name!r}{nearest(name, place) or "."} {HOW}")
+            raise BadInput(f"region must be one of the release, got {name!r}{nearest(name, place) or '.'} {HOW}")
     return tuple(np.flatnonzero(np.isin(regions.of_cell, [place[name] for name in names])).tolist())
 
 
