@@ -158,7 +158,8 @@ def hostile_files(folder: Path, week: date) -> list[Path]:
 @pytest.mark.parametrize("week", [WEEK, AUTUMN, SPRING], ids=["plain", "autumn", "spring"])
 def test_hostile_records_give_the_same_tables(tmp_path, week):
     said = assert_agree(tmp_path, week, hostile_files(tmp_path, week))
-    assert said["rejected"].keys() == {"no user", "time not readable", "outside the week", "unknown tower"}
+    skipped = {"hour that does not exist"} if week == SPRING else set()
+    assert said["rejected"].keys() == {"no user", "time not readable", "outside the week", "unknown tower"} | skipped
     assert len(said["visits"]) > 1_000
 
 
