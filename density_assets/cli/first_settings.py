@@ -198,7 +198,7 @@ def _visits(out: Path, visits: str, events: Path, found: Understood) -> Iterator
         yield Guess(key, found.roles.get(role), _usual(forms.get(role, {})) or "identifiers of antennas")
     if "date" in found.roles and usual == "time of day":
         yield Guess("visit_date", found.roles["date"], "the day stands in a column of its own")
-    if usual == "without a zone" and (HIVE in visits or _is_int96(events, found.roles.get("time"))):
+    if (usual == "without a zone" and HIVE in visits) or _is_int96(events, found.roles.get("time")):
         yield Guess("visit_timezone", "UTC", "times carry no zone, and Spark, which writes such files, means UTC")
 
 

@@ -109,8 +109,8 @@ def _matrices(table: pl.DataFrame, name: str, labels: pl.Series) -> dict[str, Ma
 
 
 def _short(values: Floats) -> Floats:
-    """Values to a few digits."""
-    unit = 10.0 ** (np.floor(np.log10(np.abs(values))) - DIGITS + 1)
+    """Values to a few digits; what is nothing, as in a city without a visit, stays nothing."""
+    unit = 10.0 ** (np.floor(np.log10(np.abs(np.where(values == 0, 1, values)))) - DIGITS + 1)
     return np.asarray(np.round(values / unit) * unit)
 
 
