@@ -78,7 +78,7 @@ def test_events_survive_the_ledger(name, calibration):
 def test_events_can_be_read_in_the_privacy_statement(name):
     events = [to_record(event) for event in plan(name)[SERIES]]
     facts = dict.fromkeys(("city", "week", "unit", "scheme", "calibration", "revision"), "")
-    numbers = {"epsilon": 0.3, "delta": 2e-6, "software": {}, "warnings": []}
+    numbers = {"epsilon": 0.3, "delta": 2e-6, "software": {}, "warnings": [], "files": {}}
     person = {"from": "2006-09-18", "to": "2007-09-10", **explain((), (), ())}
     year = {"epsilon": 0.3, "budget_epsilon": 3.0, "delta": 1e-5, "year": 2007, "for_a_person": person}
     ledger = {"file": "ledger_2007-09-10.json", "identity": "abc", "row": 7}
