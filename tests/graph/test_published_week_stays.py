@@ -53,7 +53,7 @@ def test_a_run_that_would_replace_a_published_week_is_called_off_and_marks_nothi
     home = tmp_path / "home"
     assert ended_as(town, home, instance) is dg.DagsterRunStatus.SUCCESS
     published, green = files(home), dict.fromkeys(OPEN, "MATERIALIZED")
-    assert len(published) == 11
+    assert len(published) == 18
     assert marks(town, home, instance) == green
     move_a_tower(town)
     if assets:
