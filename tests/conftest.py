@@ -18,8 +18,14 @@ from shares import WholeModules, long_ones_first
 from shelves import PostgresShelf, Shelf, SqliteShelf
 from town import Town, make_town
 
-settings.register_profile("any machine", deadline=None)  # how long an example takes says nothing of what it shows
-settings.load_profile("any machine")
+# How long an example takes says nothing of what it shows. A change is judged by the same examples each time; those of a
+# night are new.
+settings.register_profile("every change", deadline=None, derandomize=True)
+settings.register_profile("nightly", deadline=None)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("nightly" if config.option.markexpr == "nightly" else "every change")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -84,9 +84,10 @@ class Layout:
     def _line(self, entry: Entry, columns: list[str]) -> bytes:
         if isinstance(entry, BrokenLine):
             return entry.line
-        quote = '"' if entry.quoted else ""
-        user = f"{quote}{entry.user}{quote}"
-        values = {"user_id": user, "time": spelled(entry), "tower_id": entry.antenna, "imei": '"x'}
+        name = str(entry.user)
+        user = '"' + name.replace('"', '""') + '"' if entry.quoted else name
+        stray = "" if '"' in name else '"'  # two stray quotes in a line could be meant as a pair
+        values = {"user_id": user, "time": spelled(entry), "tower_id": entry.antenna, "imei": f"{stray}x"}
         return self.delimiter.join(values[column] for column in columns).encode()
 
 
