@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from postgres import OWNER, SERVICE, USER, Server
 
+from resources.ledger.chosen_book import book_at
 from resources.ledger.ledger import Ledger
-from resources.ledger.places import book_at
 
 
 @dataclass(frozen=True)

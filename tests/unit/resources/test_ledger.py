@@ -25,7 +25,7 @@ from density_assets.privacy.events import Gaussian
 from density_assets.privacy.release import Charge
 from density_assets.settings import Settings
 from resources.ledger.book import LedgerError
-from resources.ledger.ledger import Ledger, place_digest
+from resources.ledger.ledger import Ledger, medium_digest
 from resources.ledger.opening import (
     Found,
     backup,
@@ -212,13 +212,13 @@ def test_a_copy_with_the_same_number_on_another_disk_or_machine_is_a_copy(file_l
 
 
 def test_a_ledger_whose_place_was_its_number_alone_still_opens(tmp_path, monkeypatch):
-    monkeypatch.setattr(SqliteBook, "place", SqliteBook.old_place)
+    monkeypatch.setattr(SqliteBook, "medium", SqliteBook.earlier_medium)
     ledger = opened_ledger(tmp_path)
     monkeypatch.undo()
     ledger.refuse_unready("subscribers")
     say_moved(ledger, ACT, NOTHING)  # says it as it is said today
     ledger.refuse_unready("subscribers")
-    assert ledger.accounts().place == place_digest(ledger.accounts().identity, ledger.book)
+    assert ledger.accounts().medium == medium_digest(ledger.accounts().identity, ledger.book)
 
 
 def test_a_ledger_that_is_moved_on_its_disk_goes_on(file_ledger, tmp_path):

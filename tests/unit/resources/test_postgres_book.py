@@ -19,9 +19,9 @@ from density_assets.privacy.chain import row_hash
 from density_assets.settings import Settings, load_settings
 from resources.draws import contents_of_draws, fetch_draws, share_draws
 from resources.ledger.book import LedgerError
+from resources.ledger.chosen_book import book_at, book_of
 from resources.ledger.ledger import Ledger
 from resources.ledger.opening import backup, copy_to, restore, say_moved
-from resources.ledger.places import book_at, book_of
 from resources.ledger.postgres_tables import tables_sql
 from resources.ledger.sqlite import SqliteBook
 from resources.ledger.witnesses import NOTHING
