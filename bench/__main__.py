@@ -2,13 +2,13 @@
 
 what     measures                                                         minutes   needs
 steps    each step on visits, at a tenth of the case study to ten times      10     4 GB of disk, below $TMPDIR
-scale    the visits side from raw records, on DuckDB and on Spark             8     2 GB of disk, Java 17, the extra spark
+scale    the visits side from raw records, on DuckDB and on Spark             8     2 GB of disk, Java 17, PySpark
 year     whole releases of a town of four cells, week after week             10     100 MB of disk
 weeks    a week's writes with 2 and with 52 weeks stored                      2     1 GB of disk
 ledger   adding up a ledger of 52 and of 520 weeks                            2
 towers   the estimate of a week with 1,303, 6,000 and 20,000 towers           6     3 GB of memory
 noise    the exact noise of a week, on one thread and as released             1
-peers    the same counts by other libraries and by us                        16     a network the first time; 5 GB of memory
+peers    the same counts by other libraries and by us                        16     5 GB of memory; a network once
 
 Minutes are of two idle cores; on a machine that others use as well look at processor time and ratios. What is written
 is removed at the end. What the tables said here is in docs/performance.md and docs/scale.md.
