@@ -14,7 +14,7 @@ override REASON := $(value REASON)
 export DENSITY_REASON := $(REASON)
 endif
 
-.PHONY: release backfill rebuild final evaluate check plan verify audit study results ui budget ledger purge test mutants browser servers docs lint bench bench-scale bench-peers clean
+.PHONY: release backfill rebuild final evaluate check plan verify audit study results ui budget ledger purge test mutants browser servers docs lint bench bench-scale bench-year bench-peers clean
 
 release: $(VENV)/ready  ## one week, from records to everything derived from them [SETTINGS=my.toml] [WEEK=2007-09-10] [BY=…] [REASON=…]
 	@$(RUN) density_assets release $(CITY)
@@ -90,11 +90,14 @@ lint: $(VENV)/ready  ## style, layers and types
 	$(VENV)/bin/lint-imports --no-cache
 	$(VENV)/bin/mypy
 
-bench: $(VENV)/ready  ## cost of each step, as ratios in one run; see docs/performance.md
+bench: $(VENV)/ready  ## cost of each step, as ratios in one run; about ten minutes, 4 GB of disk; see docs/performance.md
 	@$(RUN) bench
 
-bench-scale: $(VENV)/ready  ## the visits side on DuckDB and on Spark, and what a country would take; see docs/scale.md
+bench-scale: $(VENV)/ready  ## the visits side on DuckDB and on Spark, and what a country would take; about eight minutes, Java 17; see docs/scale.md
 	@$(RUN) bench scale
+
+bench-year: $(VENV)/ready  ## whole releases of a town of four cells, 52 weeks one after another: what each costs; about ten minutes
+	@$(RUN) bench year
 
 bench-peers: $(VENV)/ready  ## the same counts by PipelineDP, OpenDP, Tumult and us: cost and error; see docs/performance.md [ROWS="2000000 10000000"]
 	@$(RUN) bench peers $(if $(ROWS),--rows $(ROWS))

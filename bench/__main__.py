@@ -1,13 +1,17 @@
-"""Cost of the deterministic half of the pipeline, at growing sizes: `make bench`.
+"""What things cost on this machine, as Markdown tables: `make bench`, `make bench-scale`, `make bench-year`.
 
-Sizes default to a tenth of the case study, the case study, five times and ten times it; `--users 200000` measures
-one size only. Data is written to a temporary folder (about 4 GB at the largest size) and removed.
-`python -m bench weeks` measures instead what a week's released tables cost to store with 2 and with 52 weeks stored,
-`python -m bench ledger` what it costs to add up a ledger of 52 and of 520 weeks,
-`python -m bench towers` what the estimate of a week costs with 1,303, 6,000 and 20,000 towers,
-`python -m bench scale` what the visits side costs on DuckDB and on Spark,
-`python -m bench noise` what the exact noise of a week costs on one thread and as releases draw it,
-`python -m bench peers` what other libraries and we make of the same rows, and at what cost; each in an environment.
+what     measures                                                         minutes   needs
+steps    each step on visits, at a tenth of the case study to ten times      10     4 GB of disk, below $TMPDIR
+scale    the visits side from raw records, on DuckDB and on Spark             8     2 GB of disk, Java 17, PySpark
+year     whole releases of a town of four cells, week after week             10     100 MB of disk
+weeks    a week's writes with 2 and with 52 weeks stored                      2     1 GB of disk
+ledger   adding up a ledger of 52 and of 520 weeks                            2
+towers   the estimate of a week with 1,303, 6,000 and 20,000 towers           6     3 GB of memory
+noise    the exact noise of a week, on one thread and as released             1
+peers    the same counts by other libraries and by us                        16     5 GB of memory; a network once
+
+Minutes are of two idle cores; on a machine that others use as well look at processor time and ratios. What is written
+is removed at the end. What the tables said here is in docs/performance.md and docs/scale.md.
 """
 
 import argparse
@@ -20,7 +24,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from bench import ledger, noise, scale, steps, towers, weeks
+from bench import ledger, noise, scale, steps, towers, weeks, year
 from bench.measure import Cost, cost
 from bench.peers import compare as peers
 
@@ -28,6 +32,7 @@ SIZES = (200_000, 1_992_846, 10_000_000, 19_928_460)
 SCANS = 3
 QUESTIONS = {
     "weeks": weeks.compare,
+    "year": year.compare,
     "ledger": ledger.compare,
     "towers": towers.compare,
     "noise": noise.compare,
@@ -38,9 +43,11 @@ QUESTIONS = {
 
 def main() -> None:
     """Print one Markdown table per question."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", nargs="?", choices=("steps", *QUESTIONS), default="steps")
-    parser.add_argument("--users", type=int, nargs="+", default=SIZES)
+    parser = argparse.ArgumentParser(
+        prog="python -m bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", nargs="?", choices=("steps", *QUESTIONS), default="steps", help="by default steps")
+    parser.add_argument("--users", type=int, nargs="+", default=SIZES, help="of steps: how many people to simulate")
     parser.add_argument("--rows", type=int, nargs="+", help="of peers: how many rows to ask about")
     asked = parser.parse_args()
     if asked.what == "steps":

@@ -21,7 +21,7 @@ from density_assets.geography.source import city_cells, city_footprints, city_to
 from density_assets.geography.tables import antennas_table
 from density_assets.geography.voronoi import tower_cells
 from density_assets.publication.people_tables import city_factors
-from density_assets.records.confinement import named_files, refuse_kept
+from density_assets.records.confinement import named_files, refuse_our_files
 from density_assets.records.found_files import is_complete, record_files
 from density_assets.records.understood import Understood, understood
 from density_assets.records.verdict import (
@@ -41,25 +41,34 @@ from resources.sql.ingest import events, unquoted
 from resources.tables.roots import roots_under
 
 MOST_FILES = 24  # whose first records are looked at
-# Records of a week by reason, then usable ones by identifier and by site, all in one pass: they can be read once.
+# Records of a week by reason, then usable ones by identifier, by site and by hour of the day, all in one pass: they can
+# be read once.
 # Hours a century away are slips of the pen, and may have no name in our calendar; 8,784 are a leap year.
 SUMS = """
 with named as (
   select coalesce(rejection, 'usable') as reason, hour,
     case when rejection is null then user_key end as identifier,
-    case when rejection is null then tower_id end as site
+    case when rejection is null then tower_id end as site,
+    case when rejection is null then hour % 24 end as day_hour
   from found
 ), sums as (
-  select reason, identifier, site, grouping(reason, identifier, site) as kind, count(*) as number,
+  select reason, identifier, site, day_hour, grouping(reason, identifier, site, day_hour) as kind, count(*) as number,
     min(hour) filter (where abs(hour) < 876600) as first, max(hour) filter (where abs(hour) < 876600) as last,
     count(*) filter (where abs(hour) > 8784) as far
-  from named group by grouping sets ((reason), (identifier), (site))
+  from named group by grouping sets ((reason), (identifier), (site), (day_hour))
 )
-select kind, reason, sum(number), count(*), count(*) filter (where number = 1), min(first), max(last), sum(far)
-from sums where coalesce(reason, cast(identifier as varchar), cast(site as varchar)) is not null
-group by kind, reason
+select kind, reason, day_hour,
+  sum(number), count(*), count(*) filter (where number = 1), min(first), max(last), sum(far)
+from sums
+where coalesce(reason, cast(identifier as varchar), cast(site as varchar), cast(day_hour as varchar)) is not null
+group by kind, reason, day_hour
 """
-REASONS, IDENTIFIERS, SITES = 0b011, 0b101, 0b110  # what `grouping` says of each set: a bit for each column left out
+REASONS, IDENTIFIERS, SITES, DAY_HOURS = (
+    0b0111,
+    0b1011,
+    0b1101,
+    0b1110,
+)  # what `grouping` says of each set: a bit for each column left out
 
 
 @dataclass
@@ -87,7 +96,7 @@ def inspect(settings: Settings, week: date, home: Path) -> Inspection:
     Records that cannot be read at all are a finding like any other: what a person says of them later must not depend
     on them.
     """
-    refuse_kept(named_files(settings), home, roots_under(home))
+    refuse_our_files(named_files(settings), home, roots_under(home))
     refuse_without_areas(settings)
     cells = city_cells(settings)
     towers = city_towers(settings, cells)
@@ -162,7 +171,7 @@ def _look_at_records(settings: Settings, towers: Towers, week: date, home: Path,
     city = settings.city
     assert city.visits is not None
     named = record_files(settings, week)
-    refuse_kept(named, home, roots_under(home))
+    refuse_our_files(named, home, roots_under(home))
     if is_url(city.visits):
         said = f"{len(named):,} at {city.visits}, read by Spark only: their records are not looked at here"
         found.lines.append(("files", said))
@@ -227,11 +236,13 @@ def _events(settings: Settings, towers: Towers, clock: WeekClock, files: list[Pa
         found.create_view("found")
         rows = connection.execute(SUMS).fetchall()
     by_reason = [row for row in rows if row[0] == REASONS]
-    week.records.update({reason: int(number) for _, reason, number, *_ in by_reason})
+    week.records.update({reason: int(number) for _, reason, _, number, *_ in by_reason})
     hours = [hour for *_, first, last, _ in by_reason for hour in (first, last) if hour is not None]
     week.hours = (min(hours), max(hours)) if hours else None
     week.far = sum(int(far) for *_, far in by_reason)
-    for kind, _, _, groups, once, *_ in rows:
+    in_hour = {hour: int(number) for kind, _, hour, number, *_ in rows if kind == DAY_HOURS}
+    week.by_hour = tuple(in_hour.get(hour, 0) for hour in range(24))
+    for kind, _, _, _, groups, once, *_ in rows:
         if kind == IDENTIFIERS:
             week.identifiers, week.once = groups, once
         elif kind == SITES:

@@ -10,7 +10,7 @@ import typer
 from density_assets.errors import BadInput
 
 if TYPE_CHECKING:
-    from density_assets.cli.first_settings import Guess
+    from density_assets.cli.guess import Guess
 
 
 def init(
@@ -19,6 +19,9 @@ def init(
     towers: Annotated[Path | None, typer.Option("--towers", help="Antenna list: CSV, Parquet, a folder of it.")] = None,
     visits: Annotated[
         str | None, typer.Option("--visits", help="Event files, quoted, such as 'cdr/{week}/*.csv'; or with {day}.")
+    ] = None,
+    users: Annotated[
+        int | None, typer.Option("--users", min=1, help="In place of visits: how many people to simulate.")
     ] = None,
     given: Annotated[
         list[str] | None,
@@ -31,32 +34,42 @@ def init(
 
     if out.exists():
         raise BadInput(f"init must write a new file, {out} is there already: name another, or edit that one")
+    if users is not None and visits is not None:
+        raise BadInput(
+            "init takes either --visits (records of real people) or --users (how many to simulate), got both"
+        )
     try:
         named = [_wanted(name, value, yes=yes) for name, value in (("cells", cells), ("towers", towers))]
-        pattern = str(_wanted("visits", visits, yes=yes))
-        lines = with_answers(list(guesses(out, Path(named[0]), Path(named[1]), pattern)), _answers(given or []))
+        pattern = None if users else str(_wanted("visits", visits, yes=yes))
+        found = list(guesses(out, Path(named[0]), Path(named[1]), pattern, users))
+        lines = with_answers(found, _answers(given or []))
         if not yes:
             lines = _confirmed(lines)
     except typer.Abort:
         raise BadInput("nothing was written: a question was left without an answer (--yes asks none)") from None
     _write(out, settings_text(lines, str(out), _columns(Path(named[1]), pattern)))
-    print("\n".join(_next(out)))
+    print("\n".join(_next(out, simulated=users is not None)))
     return 0
 
 
-def _columns(towers: Path, visits: str) -> str:
+def _columns(towers: Path, visits: str | None) -> str:
     """The columns of the antenna list and of an event file, as the end of a message."""
     from density_assets.city_settings import CitySettings
-    from density_assets.cli.first_settings import antennas, sample_of
+    from density_assets.cli.first_settings import antennas
+    from density_assets.cli.first_visits import sample_of
     from density_assets.records.understood import understood
 
+    of_towers = f"columns of {towers.name}: {', '.join(antennas(towers).columns)}"
+    if visits is None:
+        return f" ({of_towers})"
     events = ", ".join(name for name, _ in understood(sample_of(visits), CitySettings.model_construct()).columns)
-    return f" (columns of {towers.name}: {', '.join(antennas(towers).columns)}; of the event files: {events})"
+    return f" ({of_towers}; of the event files: {events})"
 
 
 def _wanted(name: str, value: Path | str | None, *, yes: bool) -> Path | str:
     if value is None and yes:
-        raise BadInput(f"init must know your {name}: give --{name}")
+        simulated = ", or --users N to simulate people" if name == "visits" else ""
+        raise BadInput(f"init must know your {name}: give --{name}{simulated}")
     return value or typer.prompt(f"where are your {name}?", type=str)
 
 
@@ -87,11 +100,18 @@ def _write(out: Path, text: str) -> None:
         raise
 
 
-def _next(out: Path) -> list[str]:
+def _next(out: Path, *, simulated: bool) -> list[str]:
     these = f"--settings {quote(str(out))}"
+    look = f"  density check {these}                                      what your files are taken for and hold"
+    if simulated:
+        return [
+            f"wrote {out}: look at every line. Then, in this order,",
+            look,
+            f"  density release {these}                                    the first week, of people who do not exist",
+        ]
     return [
         f"wrote {out}: look at every line. Then, in this order,",
-        f"  density check {these}                                      what your files are taken for and hold",
+        look,
         f"  density plan {these} --people NUMBER                       which errors to expect at which promise",
         f"  density ledger init {these} --by NAME --reason WHY         once: opens the ledger, makes the key",
         f"  density check {these} --acknowledge --by NAME --reason WHY once: you have looked at what check says",

@@ -9,10 +9,8 @@ from numpy.typing import NDArray
 
 from density_assets.damage import POLARS_DAMAGE
 from density_assets.errors import BadInput, missing_column, some
-from density_assets.geography.public_csv import CSV_DAMAGE, read_public_csv
+from density_assets.geography.public_csv import CSV_DAMAGE, read_public_csv, with_points
 from density_assets.geography.public_files import is_parquet, refuse_nothing
-
-DECIMAL_COMMA = r"^[+-]?[0-9]+,[0-9]+$"
 
 
 def read_rows(files: Sequence[Path], columns: Mapping[str, str], what: str) -> pl.DataFrame:
@@ -40,7 +38,7 @@ def numbers(values: pl.Series, path: Path, column: str, what: str) -> NDArray[np
     """
     if not (values.dtype == pl.String or values.dtype.is_numeric()):
         raise BadInput(f"{path.name}: {what} in {column!r} must be numbers, found {values.dtype}")
-    found = _with_points(values.str.strip_chars()) if values.dtype == pl.String else values
+    found = with_points(values.str.strip_chars()) if values.dtype == pl.String else values
     array = found.cast(pl.Float64, strict=False).to_numpy()
     bad = np.flatnonzero(~np.isfinite(array))
     if len(bad):
@@ -50,14 +48,6 @@ def numbers(values: pl.Series, path: Path, column: str, what: str) -> NDArray[np
             f"found {len(bad)} that are not: {some(named)}"
         )
     return array
-
-
-def _with_points(text: pl.Series) -> pl.Series:
-    """Numbers with decimal commas as numbers with points; unchanged if any has a point, for then commas are others."""
-    if text.str.contains(".", literal=True).any():
-        return text
-    commas = text.str.contains(DECIMAL_COMMA)
-    return pl.select(pl.when(commas).then(text.str.replace(",", ".", literal=True)).otherwise(text)).to_series()
 
 
 def _read(file: Path, columns: Mapping[str, str], what: str) -> pl.DataFrame:

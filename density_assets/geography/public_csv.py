@@ -19,6 +19,7 @@ from density_assets.errors import BadInput
 CSV_DAMAGE = (*POLARS_DAMAGE, EOFError, zlib.error, csv.Error)  # what reading a damaged file may raise
 MARKS = ",;\t|"
 BYTE_ORDERS = (b"\xff\xfe", b"\xfe\xff")  # that UTF-16 begins with
+DECIMAL_COMMA = r"^[+-]?[0-9]+,[0-9]+$"
 LOOKED_AT = 4_096  # bytes; without such a mark, UTF-16 shows by its zeros
 
 
@@ -32,6 +33,14 @@ def read_public_csv(file: Path, what: str, columns: Sequence[str] = ()) -> pl.Da
     if start[:2] in BYTE_ORDERS or 4 * start.count(0) > len(start) > 0:
         raise BadInput(f"{file.name}: the {what} must be a CSV in UTF-8, found UTF-16: export it as UTF-8")
     return pl.read_csv(io.BytesIO(content), infer_schema=False, separator=_mark(content, columns))
+
+
+def with_points(text: pl.Series) -> pl.Series:
+    """Numbers with decimal commas as numbers with points; unchanged if any has a point, for then commas are others."""
+    if text.str.contains(".", literal=True).any():
+        return text
+    commas = text.str.contains(DECIMAL_COMMA)
+    return pl.select(pl.when(commas).then(text.str.replace(",", ".", literal=True)).otherwise(text)).to_series()
 
 
 def _mark(content: bytes, wanted: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from density_assets.calendar import HOURS
 from density_assets.errors import BadInput, some
+from density_assets.geography.public_csv import with_points
 from density_assets.geography.public_tables import column_of, read_public_table, refuse_other_keys
 from density_assets.geography.regions import CELL, REGION, Regions
 from density_assets.people_settings import FACTORS, refuse_disordered, refuse_outside
@@ -114,12 +115,12 @@ def _refuse_disordered(numbers: Mapping[str, Floats], keys: pl.Series, path: Pat
 
 def _numbers(texts: pl.Series, path: Path, name: str) -> Floats:
     """A column as numbers that the factor can have."""
-    numbers = texts.cast(pl.Float64, strict=False).to_numpy()
+    numbers = with_points(texts).cast(pl.Float64, strict=False).to_numpy()
     wrong = [text for text, number in zip(texts, numbers.tolist(), strict=True) if not _possible(name, number)]
     if wrong:
         raise BadInput(
-            f"{path.name}: {texts.name!r} must hold numbers with a decimal point that {name} can be, found "
-            f"{len(wrong)} others: {some(map(repr, wrong))}"
+            f"{path.name}: {texts.name!r} must hold numbers that {name} can be, with a decimal point, or all with "
+            f"a comma, found {len(wrong)} others: {some(map(repr, wrong))}"
         )
     return numbers
 

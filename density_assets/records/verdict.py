@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from density_assets.city_settings import CitySettings
+from density_assets.records.nights import quieter_than_night
 from density_assets.records.times import year_last
 from density_assets.records.understood import Understood
 from density_assets.records.usable import LEFT_OUT, SETTINGS, USABLE, mostly_unusable
@@ -50,6 +51,7 @@ class WeekOfRecords:
     far: how many lie more than a year from the week.
     towers, sites: at how many sites there are usable records, and how many sites there are.
     identifiers, once: how many there are among usable records, and how many of them are seen once.
+    by_hour: how many usable records lie in each hour of the day, on the city's clocks; empty where nobody counted.
     """
 
     records: Counter[str] = field(default_factory=Counter)
@@ -59,6 +61,7 @@ class WeekOfRecords:
     sites: int = 0
     identifiers: int = 0
     once: int = 0
+    by_hour: tuple[int, ...] = ()
 
 
 def verdict_of(findings: Sequence[Finding]) -> Verdict:
@@ -86,6 +89,11 @@ def findings_of_week(week: WeekOfRecords) -> list[Finding]:
         found.append(
             f"records of this week lie in {hours} hours of it, from the first to the last: are these all files of the "
             "week?"
+        )
+    elif usable >= FEW_RECORDS and week.by_hour and (quiet := quieter_than_night(week.by_hour)):
+        found.append(
+            f"fewest records lie from {quiet[0]}h to {quiet[1]}h on the city's clocks, fewer than in any hours of the "
+            "night: look at city.timezone, at city.visit_timezone where times carry no zone, and at city.visit_time"
         )
     if usable >= FEW_RECORDS and week.towers < FEW_TOWERS * week.sites:
         found.append(

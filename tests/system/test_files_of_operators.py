@@ -107,7 +107,7 @@ def european_pipeline(folder: Path) -> Files:
         (where / ".part-0.parquet.crc").write_bytes(b"crc")
     (folder / "complete").mkdir()
     (folder / "complete/2023-01-02").touch()
-    answers = ("cells_crs=EPSG:4326", "visits_complete=complete/{week}")
+    answers = ("cells_crs=EPSG:4326",)
     visits = f"{folder}/events/year={{year}}/month={{month}}/day={{day}}/*.parquet"
     return Files(squares(folder, 3, 2, "zones.parquet"), folder / "network", visits, "2023-01-02", answers)
 
@@ -121,7 +121,7 @@ def sydney(folder: Path) -> Files:
 @pytest.mark.parametrize("kind", [three_cells, european_pipeline, sydney, five_thousand_cells])
 def test_files_go_from_init_to_a_verified_release(tmp_path, kind):
     files, settings, home = kind(tmp_path), tmp_path / "city.toml", tmp_path / "home"
-    init(settings, files.cells, files.towers, files.visits, list(files.answers), yes=True)
+    init(settings, files.cells, files.towers, files.visits, given=list(files.answers), yes=True)
     found = inspect(load_settings(settings), date.fromisoformat(files.week), home)
     assert found.verdict is Verdict.READY, str(found)
     assert materialise(settings, home, files.week).success

@@ -10,7 +10,8 @@ import pytest
 from runs import MONDAY
 
 from density_assets.__main__ import main
-from density_assets.cli.first_settings import Guess, settings_text
+from density_assets.cli.first_settings import settings_text
+from density_assets.cli.guess import Guess
 from density_assets.cli.inspection import inspect
 from density_assets.errors import BadInput
 from density_assets.geography.nearest_zone import nearest_zone
@@ -24,8 +25,10 @@ def init(monkeypatch, capsys, town, tmp_path):
     monkeypatch.chdir(town.folder)
     out = town.folder / "first.toml"
 
-    def run(*words: str, visits: str = "visits/{week}/*.csv", towers: str = "towers.csv") -> tuple[int, Path, str]:
-        files = ("--cells", "cells.geojson", "--towers", towers, "--visits", visits)
+    def run(
+        *words: str, visits: str | None = "visits/{week}/*.csv", towers: str = "towers.csv"
+    ) -> tuple[int, Path, str]:
+        files = ("--cells", "cells.geojson", "--towers", towers, *(("--visits", visits) if visits else ()))
         monkeypatch.setattr(sys, "argv", ["density", "init", str(out), *files, *words])
         status = main()
         said = capsys.readouterr()
@@ -80,6 +83,30 @@ def test_an_operators_semicolons_in_gz_with_other_names_and_a_day_of_its_own(ini
     found = inspect(settings, MONDAY, tmp_path / "home")
     assert found.verdict is Verdict.READY, str(found)
     assert "20801" not in out.read_text() + said
+
+
+def test_a_city_of_simulated_people_begins_without_records(init, town, tmp_path):
+    shutil.rmtree(town.visits)
+    status, out, said = init("--yes", "--users", "500", visits=None)
+    assert (status, "--acknowledge" in said, "of people who do not exist" in said) == (0, False, True), said
+    settings = load_settings(out)
+    assert (settings.city.users, settings.city.synthetic, settings.city.tower_id) == (500, True, "name")
+    assert inspect(settings, MONDAY, tmp_path / "home").lines[-1] == ("visits", "simulated, 500 users")
+    out.unlink()
+    for words, refusal in ((("--users", "500"), "either --visits"), ((), "or --users N")):
+        status, _, said = init("--yes", *words, visits="visits/{week}/*.csv" if words else None)
+        assert (status, refusal in said, out.exists()) == (2, True, False), said
+
+
+@pytest.mark.parametrize(("marker", "complete"), [("year=2007/month=9/day=10", "_SUCCESS"), ("", "complete/{week}")])
+def test_days_that_nothing_says_are_complete_are_said_to_be_by_hand(init, town, marker, complete):
+    folder = town.folder / "events/year=2007/month=9/day=10"
+    folder.mkdir(parents=True)
+    shutil.copy(town.visits / "part-0.csv", folder)
+    (town.folder / "events" / marker / "_SUCCESS").touch()  # Spark writes it once, for all days
+    status, out, said = init("--yes", visits="events/year={year}/month={month}/day={day}/*.csv")
+    assert status == 0, said
+    assert load_settings(out).city.visits_complete == complete
 
 
 def test_columns_to_choose_from_are_named_where_nothing_can_be_guessed(init, town):

@@ -148,6 +148,26 @@ def test_dates_that_end_with_the_year_need_a_format_that_is_named(town, tmp_path
     assert told == ([f"the settings may have to say: {said}"] if said else [])
 
 
+@pytest.mark.parametrize(
+    ("zone", "verdict"), [("Europe/Paris", Verdict.READY), ("UTC", Verdict.READY), ("Asia/Tokyo", Verdict.LOOK)]
+)
+def test_a_zone_that_puts_the_night_into_the_day_is_to_be_looked_at(town, tmp_path, zone, verdict):
+    busy = ((day, hour) for day in range(10, 17) for hour in range(24) if not 2 <= hour < 6)
+    town.write_visits(
+        "".join(
+            f"u{n % 50},2007-09-{day} {hour:02}:{n:02}:00,{'ABCD'[n % 4]}\n" for day, hour in busy for n in range(8)
+        )
+    )
+    town.set("[city]", f'[city]\nvisit_timezone = "{zone}"')
+    found = inspect(load_settings(town.settings), MONDAY, tmp_path / "home")
+    assert (found.verdict, [finding.text for finding in found.findings if "of the night" not in finding.text]) == (
+        verdict,
+        [],
+    )
+    if verdict is Verdict.LOOK:  # seven hours earlier in Paris
+        assert found.findings[0].text.startswith("fewest records lie from 19h to 23h on the city's clocks")
+
+
 def week(**changed) -> WeekOfRecords:
     """A week in which nothing is odd."""
     usual = {"hours": (0, 167), "towers": 80, "sites": 100, "identifiers": 1_000, "once": 100}

@@ -90,9 +90,16 @@ def test_a_table_that_leaves_something_open_is_refused(tmp_path: Path, old: str,
     assert "shares.csv" in str(refused.value)
 
 
-def test_a_decimal_comma_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="decimal point"):
-        factors(tmp_path, 'market_share = "shares.csv"', shares='region_id,market_share\nN,"0,5"\nS,"0,2"\n')
+SEMICOLONS = "region_id;market_share;market_share_low;market_share_high\nN;0,5;0,4;1\nS;0,2;0,2;0,3\n"
+
+
+@pytest.mark.parametrize("shares", [SEMICOLONS, 'region_id,market_share\nN,"0,5"\nS,"0,2"\n'])
+def test_a_decimal_comma_is_one_where_no_point_is(tmp_path: Path, shares: str) -> None:
+    found = factors(tmp_path, 'market_share = "shares.csv"', shares=shares).market_share
+    points = factors(tmp_path, 'market_share = "shares.csv"', shares=SHARES).market_share
+    assert found.value.tolist() == points.value.tolist()
+    with pytest.raises(BadInput, match="with a decimal point, or all with a comma, found 1 others: '0,"):
+        factors(tmp_path, 'market_share = "shares.csv"', shares=shares.replace("0,2", "0.2"))
 
 
 def test_a_region_needs_regions(tmp_path: Path) -> None:

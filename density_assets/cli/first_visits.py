@@ -1,0 +1,110 @@
+"""What a first settings file says of records: by their paths and the form of a few, never by a value."""
+
+import glob
+import re
+from collections.abc import Iterator, Mapping
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from density_assets.cli.guess import Guess, path_from
+from density_assets.errors import BadInput
+from density_assets.geography.public_files import is_parquet
+from density_assets.records.understood import Understood
+
+PLACEHOLDER = re.compile(r"\{(week|year|month|day)\}")
+IN_PATHS = {"week": r"(?P<week>\d{4}-\d\d-\d\d)", "year": r"(?P<year>\d{4})", "month": r"(?P<month>\d\d?)"} | {
+    "day": r"(?P<day>\d\d?)"
+}
+HIVE = "={year}"  # in paths of folders as Spark writes them
+MARKER = "_SUCCESS"  # beside files that are all there, unless settings say otherwise
+BY_HAND = "complete/{week}"
+
+
+def sample_of(visits: str) -> Path:
+    """The first file that a pattern names, whatever its placeholders stand for."""
+    found = sorted(Path(name) for name in glob.glob(PLACEHOLDER.sub("*", visits), recursive=True))
+    for file in found:
+        if file.is_file() and not file.name.startswith(("_", ".")):
+            return file
+    raise BadInput(
+        f"--visits must name at least one file, found none at {visits}: quote it, with {{week}} or {{day}} in it"
+    )
+
+
+def guessed_visits(out: Path, visits: str, events: Path, found: Understood) -> Iterator[Guess]:
+    """The lines about records, but for the first week.
+
+    events: one of the files. found: what it is taken for.
+    """
+    yield Guess("visits", _pattern(visits, out), _kind(found))
+    usual = _usual(found.times)
+    for role, key in (("user", "visit_user"), ("time", "visit_time"), ("tower", "visit_tower")):
+        forms: dict[str, Mapping[Any, int]] = {"user": found.identifiers, "time": found.times}
+        yield Guess(key, found.roles.get(role), _usual(forms.get(role, {})) or "identifiers of antennas")
+    if "date" in found.roles and usual == "time of day":
+        yield Guess("visit_date", found.roles["date"], "the day stands in a column of its own")
+    if (usual == "without a zone" and HIVE in visits) or _is_int96(events, found.roles.get("time")):
+        yield Guess("visit_timezone", "UTC", "times carry no zone, and Spark, which writes such files, means UTC")
+    if HIVE in visits and not _says_complete(visits):
+        why = f"no {MARKER} lies beside the files of any day: make this file, empty, once all of a week is there"
+        yield Guess("visits_complete", BY_HAND, why)
+
+
+def _says_complete(visits: str) -> bool:
+    """Whether any folder of records has a file that says so; one above speaks of all days at once, so of none."""
+    folder, _, _ = PLACEHOLDER.sub("*", visits).rpartition("/")
+    return any(Path(found, MARKER).exists() for found in glob.glob(folder, recursive=True))
+
+
+def _usual(forms: Mapping[Any, int]) -> str:
+    """The form that most records have: a form that one of them has would tell of that one."""
+    known = {form: number for form, number in forms.items() if form != "missing"}
+    return str(max(known, key=known.__getitem__)) if known else ""
+
+
+def _kind(found: Understood) -> str:
+    text = f"{found.kind}{f' ({found.compression})' if found.compression else ''}"
+    return f"{text}, delimiter {found.delimiter!r}" if found.delimiter else text
+
+
+def _is_int96(file: Path, column: str | None) -> bool:
+    """Whether a column is of the type in which Spark keeps times, without saying that they are UTC."""
+    if column is None or not is_parquet(file):
+        return False
+    schema = pq.ParquetFile(file).schema
+    types = {schema.column(number).path: schema.column(number).physical_type for number in range(len(schema))}
+    return types.get(column) == "INT96"
+
+
+def first_week_in(visits: str) -> str | None:
+    """The Monday of the earliest week or day among the paths that a pattern names; contents are not looked at."""
+    parts = PLACEHOLDER.split(visits)
+    wild = [re.escape(part).replace(r"\*", "[^/]*") if n % 2 == 0 else part for n, part in enumerate(parts)]
+    seen: set[str] = set()
+    for number, part in enumerate(wild):
+        if number % 2:
+            wild[number] = f"(?P={part})" if part in seen else IN_PATHS[part]
+            seen.add(part)
+    days = [
+        day
+        for name in glob.glob(PLACEHOLDER.sub("*", visits), recursive=True)
+        if (named := re.fullmatch("".join(wild).replace("[^/]*[^/]*", ".*"), name)) and (day := _day(named.groupdict()))
+    ]
+    first = min(days, default=None)
+    return str(first - timedelta(days=first.weekday())) if first else None
+
+
+def _day(named: Mapping[str, str]) -> date | None:
+    try:
+        if "week" in named:
+            return date.fromisoformat(named["week"])
+        return date(int(named["year"]), int(named["month"]), int(named.get("day", 1)))
+    except (ValueError, KeyError):
+        return None
+
+
+def _pattern(visits: str, out: Path) -> str:
+    return visits if "://" in visits else path_from(Path(visits), out)

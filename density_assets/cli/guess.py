@@ -1,0 +1,32 @@
+"""A line of a first settings file as it is guessed, and how names and paths are."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Guess:
+    """One line of [city]: what it would say, and why; without a value nothing could be guessed."""
+
+    key: str
+    value: str | None
+    why: str
+
+
+def first_of(columns: Sequence[str], usual: Sequence[str]) -> str | None:
+    """The column with the first of the usual names, else the first column."""
+    return named_as(columns, usual) or next(iter(columns), None)
+
+
+def named_as(columns: Sequence[str], usual: Sequence[str]) -> str | None:
+    """The column with the first of the usual names, in whatever case."""
+    by_lower = {name.lower(): name for name in reversed(columns)}
+    return next((by_lower[name.lower()] for name in usual if name.lower() in by_lower), None)
+
+
+def path_from(path: Path, out: Path) -> str:
+    """As the settings file writes it: from its folder on, if it lies below, else whole."""
+    whole, folder = Path(os.path.abspath(path)), Path(os.path.abspath(out)).parent
+    return whole.relative_to(folder).as_posix() if whole.is_relative_to(folder) else str(whole)
