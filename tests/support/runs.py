@@ -1,6 +1,7 @@
 """Runs of the real graph on an instance that is forgotten, and of commands in processes of their own."""
 
 import os
+import shutil
 import subprocess
 from datetime import date
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import dagster as dg
 import warm
 from ledgers import open_before, open_ledger
+from town import Town
 
 from density_assets.city import City
 from density_assets.definitions import build
@@ -35,6 +37,16 @@ def density(home: Path, *words: str, opening: bool = True) -> subprocess.Complet
     environment = {**os.environ, "DENSITY_HOME": str(home)}
     environment.pop("DENSITY_SETTINGS", None)
     return warm.density(*words, environment=environment)
+
+
+def copied(town: Town, home: Path, folder: Path) -> tuple[Town, Path]:
+    """A town and its home once more, in a folder that is there, for a test that changes them."""
+    shutil.copytree(home, folder / "home")
+    there = folder / town.folder.name
+    shutil.copytree(town.folder, there)
+    copy = Town(there, there / town.settings.name)
+    opened(copy.settings, folder / "home")  # says that the ledger is elsewhere now
+    return copy, folder / "home"
 
 
 def materialise(
