@@ -37,6 +37,7 @@ from density_assets.privacy.zones import Zone
 from density_assets.publication.files import AUDIT_PAGE, draw_file
 from density_assets.publication.keeping import PublishedStays, published_otherwise
 from density_assets.publication.layout import FIRST
+from density_assets.publication.left_behind import left_behind
 from density_assets.publication.manifest import (
     REGISTER_FILE,
     VERIFIER,
@@ -93,6 +94,9 @@ def sign(city: City, step: Step, act: Act | None, noted: Noted, refuse: Callable
             _sign_list(city, step, act, content, noted, refuse)
         finally:
             aside.unlink(missing_ok=True)
+        for file in left_behind(step.files, content):  # a run that is killed here leaves them to the next one
+            file.unlink()
+            step.say(f"removed {file.name}: what is signed now does not name it")
     city.anchor_head()  # what is published from here on can be told from what a later ledger says
 
 

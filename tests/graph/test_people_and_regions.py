@@ -14,11 +14,14 @@ from weeks import PROMISE, WEEKS, folder_of, published, rebuild, write_week
 
 from density_assets.city import City
 from density_assets.definitions import BLUEPRINTS
+from density_assets.graph import signing
+from density_assets.graph.acting import AGAIN_TAG, BY_TAG, REASON_TAG
 from density_assets.graph.jobs import REGISTER
 from density_assets.graph.zones import GROUPS
 from density_assets.privacy.zones import Zone
-from density_assets.publication.verification import outcome
+from density_assets.publication.verification import listed_digests, outcome
 from density_assets.settings import load_settings
+from resources.tables.files import write_durably
 
 WEEK, LATER = WEEKS[:2]
 REGIONS = 'regions = "regions.csv"\nregion_name = "called"\n'
@@ -120,11 +123,17 @@ def test_questions_may_be_about_regions(released, folder: Path) -> None:
     ]
 
 
-def test_a_published_week_keeps_its_bytes_whatever_is_stated_later(released, tmp_path: Path) -> None:
-    town, home = (shutil.copytree(path, tmp_path / path.name) for path in (released[0].folder, released[1]))
-    town = Town(town, town / "town.toml")
+def copied(released: tuple[Town, Path], folder: Path) -> tuple[Town, Path]:
+    """The town and its home elsewhere, for tests that change them."""
+    files, home = (shutil.copytree(path, folder / path.name) for path in (released[0].folder, released[1]))
+    town = Town(files, files / "town.toml")
     moved = density(home, "ledger", "moved", "--settings", str(town.settings), "--by", "a", "--reason", "a copy")
     assert moved.returncode == 0, moved.stderr
+    return town, home
+
+
+def test_a_published_week_keeps_its_bytes_whatever_is_stated_later(released, tmp_path: Path) -> None:
+    town, home = copied(released, tmp_path)
     before = published(home, WEEK)
     (town.folder / "shares.csv").write_text("region_id,market_share\nN,0.1\nS,0.1\n")
     assert rebuild(town, home, WEEK).success
@@ -138,6 +147,34 @@ def test_a_published_week_keeps_its_bytes_whatever_is_stated_later(released, tmp
     assert (release / f"public_inputs_{name}.json").read_bytes() == before[f"public_inputs_{WEEK}.json"]
     assert read(release, "regions", name)["people"].sum() > 0
     assert outcome(release / f"manifest_{name}.json").status == 3
+
+
+def test_files_that_a_new_list_does_not_name_are_gone_once_it_is_signed(released, tmp_path: Path, monkeypatch) -> None:
+    town, home = copied(released, tmp_path)
+    undescribe(town)
+    release, again = folder_of(home), {AGAIN_TAG: "yes", BY_TAG: "op", REASON_TAG: "no districts any more"}
+    other = {**published(home, LATER), f"regions_{WEEK}_mine.csv": b"somebody's own"}
+    (release / f"regions_{WEEK}_mine.csv").write_bytes(b"somebody's own")
+
+    def killed(file: Path, content: bytes) -> None:
+        if file == release / f"manifest_{WEEK}.json":
+            raise OSError("killed")
+        write_durably(file, content)
+
+    with monkeypatch.context() as dying:
+        dying.setattr(signing, "write_durably", killed)
+        assert not rebuild(town, home, WEEK, tags=again, raise_on_error=False).success
+    assert all((release / file).exists() for file in FILES)  # the list that lies there still names them
+    for left_by_a_later_kill in ((), FILES):
+        for file in left_by_a_later_kill:
+            (release / file).touch()
+        assert rebuild(town, home, WEEK, tags=again).success
+        assert not [file for file in FILES if (release / file).exists()]
+    assert {name: (release / name).read_bytes() for name in other} == other
+    assert outcome(release / f"manifest_{WEEK}.json").status == 3
+    assert set(listed_digests(release / f"manifest_{WEEK}.json")) <= {
+        file.relative_to(release).as_posix() for file in release.rglob("*")
+    }
 
 
 def test_regions_that_settings_do_not_name_are_not_signed(town: Town, tmp_path: Path) -> None:

@@ -54,11 +54,11 @@ def revised(town: Town, week: str) -> Town:
     return replace(town, settings=settings)
 
 
-def rebuild(town: Town, home: Path, week: str) -> dg.ExecuteInProcessResult:
+def rebuild(town: Town, home: Path, week: str, **options) -> dg.ExecuteInProcessResult:
     """Make a released week again from its stored draws."""
     defs = definitions.build(opened(town.settings, home))
     with dg.DagsterInstance.ephemeral() as instance:
-        return defs.resolve_job_def(REBUILD).execute_in_process(instance=instance, partition_key=week)
+        return defs.resolve_job_def(REBUILD).execute_in_process(instance=instance, partition_key=week, **options)
 
 
 # --- what is published of it ------------------------------------------------------------------------------------------
