@@ -2,11 +2,11 @@
 
 import os
 import subprocess
-import sys
 from datetime import date
 from pathlib import Path
 
 import dagster as dg
+import warm
 from ledgers import open_before, open_ledger
 
 from density_assets.city import City
@@ -15,7 +15,6 @@ from density_assets.settings import load_settings
 
 WEEK = "2007-09-10"
 MONDAY = date(2007, 9, 10)
-HANGS = 900  # seconds: far more than a command takes on a busy machine
 
 
 def opened(settings_file: Path, home: Path, *, sealed: bool = True) -> City:
@@ -35,8 +34,7 @@ def density(home: Path, *words: str, opening: bool = True) -> subprocess.Complet
         open_before(home, *words)
     environment = {**os.environ, "DENSITY_HOME": str(home)}
     environment.pop("DENSITY_SETTINGS", None)
-    command = [sys.executable, "-m", "density_assets", *words]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=HANGS)
+    return warm.density(*words, environment=environment)
 
 
 def materialise(
