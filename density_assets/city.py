@@ -36,8 +36,9 @@ from density_assets.settings import Settings
 from density_assets.shared_settings import all_settings_here, others, settings_here
 from resources.anchors import Keeper, TimeStamps, anchor, heads, keepers, signed_head
 from resources.draws import witnesses_under
+from resources.ledger.charging import Order, may_charge
 from resources.ledger.chosen_book import book_of
-from resources.ledger.ledger import Ledger, Order, may_charge, today
+from resources.ledger.ledger import Ledger, today
 from resources.ledger.opening import open_by_itself
 from resources.ledger.witnesses import Named, Witnesses
 from resources.measurements import Measurements

@@ -10,47 +10,30 @@ chains, released tables and anchors name must stand in it.
 """
 
 import json
-import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from density_assets.errors import BadInput
-from density_assets.privacy.accounts import VERSION, Accounts, NotWhole, Records, read_accounts
-from density_assets.privacy.acknowledged import refuse_unacknowledged
-from density_assets.privacy.acts import Act, needed
+from density_assets.privacy.accounts import Accounts, NotWhole, Records
+from density_assets.privacy.acts import Act
 from density_assets.privacy.chain import GENESIS, row_hash
-from density_assets.privacy.charges import Budget, Row, budget_in_force, is_simulated, refuse_over_budget
-from density_assets.privacy.events import Event, to_record
-from density_assets.privacy.policy import refuse_budget, refuse_charges, refuse_forged_policies, under_policy
+from density_assets.privacy.charges import Budget, Row, is_simulated
+from density_assets.privacy.events import Event
+from density_assets.privacy.policy import refuse_budget, refuse_forged_policies
+from density_assets.privacy.reading import VERSION, read_accounts
 from density_assets.privacy.release import Charge
-from density_assets.settings import Settings
 from resources.ledger.book import Book, LedgerError, Writer
+from resources.ledger.charging import Order, budget_body, charge_body, may_charge, refuse_drawn, was_drawn
 from resources.ledger.chosen_book import LEDGER
+from resources.ledger.medium import earlier_medium_digest, medium_digest
 from resources.ledger.sqlite import SqliteBook
 from resources.ledger.witnesses import NOTHING, Witnesses
 from resources.signing import signature_holds
 
 OPENED = 1  # the row that opens a ledger, and names the draws of version 1 that it took over
-CHARGED_UNIT = "one subscriber identifier, one week"
-
-
-@dataclass(frozen=True)
-class Order:
-    """What a charge is made under, besides what is charged.
-
-    act: who asks for it, and why; none is enough where nothing is due.
-    settings: of the city; what they say a year may cost stands if none is recorded, or if it is less.
-    release: everything that decides the draw. software: what draws.
-    """
-
-    act: Act | None
-    settings: Settings
-    release: Mapping[str, Any] = field(default_factory=dict)
-    software: Mapping[str, str] = field(default_factory=dict)
 
 
 class Ledger:
@@ -131,13 +114,13 @@ class Ledger:
             self.refuse_unready(population, adding.accounts)
             unused = {(row.charge.measurement, row.charge.events) for row in adding.accounts.rows if not row.drawn}
             due = [charge for charge in charges if (charge.measurement, charge.events) not in unused]
-            _refuse_drawn(adding.accounts, charges)
+            refuse_drawn(adding.accounts, charges)
             if due:
                 act, budget = may_charge(adding.accounts, due, order)
                 if adding.accounts.budget(population) is None:
-                    adding.append("budget", _budget_body(population, budget, act))
+                    adding.append("budget", budget_body(population, budget, act))
                 for charge in due:
-                    adding.append("charge", _charge_body(charge, order, act))
+                    adding.append("charge", charge_body(charge, order, act))
             return due
 
     def begin_draw(self, measurement: str, events: tuple[Event, ...]) -> str:
@@ -161,7 +144,7 @@ class Ledger:
         """
         with self._adding_here() as adding:
             paid = adding.accounts.by_hash.get(charge)
-            if paid and not paid.digest and _was_drawn(adding.accounts, paid.charge):
+            if paid and not paid.digest and was_drawn(adding.accounts, paid.charge):
                 raise LedgerError(
                     f"a revision of a week is drawn once, but another run has drawn {paid.charge.door} of the week of "
                     f"{paid.charge.week} meanwhile: start again, which finds that draw. This one is not kept"
@@ -182,7 +165,7 @@ class Ledger:
         """Record what all weeks of a year of a population may cost together from now on."""
         with self.adding(witnesses) as adding:
             refuse_budget(adding.accounts, budget, act)
-            adding.append("budget", _budget_body(population, budget, act))
+            adding.append("budget", budget_body(population, budget, act))
 
     def record(self, kind: str, body: Mapping[str, Any], act: Act, witnesses: Witnesses) -> None:
         """Record an approval, a policy or a key."""
@@ -237,36 +220,6 @@ class Adding:
         self._writer.keep(drawn.row if drawn else OPENED, charge, content)
 
 
-def may_charge(accounts: Accounts, due: Sequence[Charge], order: Order) -> tuple[Act, Budget]:
-    """Who asks for charges of one population and the budget that permits them; raises if anything forbids them."""
-    act, recorded = needed(order.act, "a release"), accounts.budget(due[0].population)
-    refuse_charges(accounts, due, act)
-    budget = budget_in_force(recorded, order.settings)
-    if recorded is None:  # the first is that of the settings
-        refuse_budget(accounts, budget, act)
-    refuse_over_budget(list(accounts.rows), due, under_policy(accounts, budget))
-    refuse_unacknowledged(accounts, due, order.settings)
-    return act, budget
-
-
-def _refuse_drawn(accounts: Accounts, charges: Sequence[Charge]) -> None:
-    """Raise if a door of this revision of the week was drawn before, under whatever settings."""
-    for charge in charges:
-        if _was_drawn(accounts, charge):
-            raise LedgerError(
-                f"a revision of a week is drawn once, {charge.door} of revision {charge.revision} of the week of "
-                f"{charge.week} was drawn already: restore its draw (release/measurements) from a backup, or declare "
-                f"revision {charge.revision + 1} of this week in [revisions], which is charged. Nothing was charged "
-                "and nothing drawn"
-            )
-
-
-def _was_drawn(accounts: Accounts, charge: Charge) -> bool:
-    """Whether a door of a revision of a week was drawn to the end, under whatever settings."""
-    charged = accounts.charges_of(charge.population, charge.which)
-    return any(row.digest and row.charge.door == charge.door for row in charged)
-
-
 def checked_accounts(records: Records) -> Accounts:
     """What rows say; raises `NotWhole` if they are not what was written, or a policy lacks its signature."""
     accounts = read_accounts(records)
@@ -296,39 +249,6 @@ def _believed(book: Book, records: Records, witnesses: Witnesses) -> Accounts:
     return accounts
 
 
-def medium_digest(identity: str, book: Book) -> str:
-    """Where a ledger lies, said without showing it."""
-    return row_hash({"ledger": identity, "place": book.medium()})[:32]
-
-
-def earlier_medium_digest(identity: str, book: Book) -> str:
-    """The same as earlier versions said it; a ledger that was opened or moved by them is believed by it."""
-    return row_hash({"ledger": identity, "place": book.earlier_medium()})[:32]
-
-
-def nowhere_digest(identity: str) -> str:
-    """What a ledger says of its medium while it is copied: no book lies there."""
-    return row_hash({"ledger": identity, "place": "nowhere"})[:32]
-
-
 def today() -> str:
     """The day, no more: the ledger is handed out, and how long a week took to count tells how many records it has."""
     return datetime.now(UTC).date().isoformat()
-
-
-def _charge_body(charge: Charge, order: Order, act: Act) -> dict[str, Any]:
-    return {
-        **charge.identity(),
-        "unit": CHARGED_UNIT,
-        "door": charge.door,
-        "measurement": charge.measurement,
-        "events": [to_record(event) for event in charge.events],
-        "nonce": secrets.token_hex(16),
-        "release": dict(order.release),
-        "software": dict(order.software),
-        **act.record(),
-    }
-
-
-def _budget_body(population: str, budget: Budget, act: Act) -> dict[str, Any]:
-    return {"population": population, "epsilon": budget.epsilon, "delta": budget.delta, **act.record()}

@@ -17,7 +17,8 @@ from density_assets.privacy.acts import Act, of_nobody
 from density_assets.privacy.chain import GENESIS
 from density_assets.privacy.charges import is_simulated
 from resources.ledger.book import Book, LedgerError
-from resources.ledger.ledger import Adding, Ledger, checked_accounts, medium_digest, nowhere_digest
+from resources.ledger.ledger import Adding, Ledger, checked_accounts
+from resources.ledger.medium import medium_digest, nowhere_digest
 from resources.ledger.sqlite import SqliteBook
 from resources.ledger.witnesses import Witnesses
 

@@ -14,8 +14,9 @@ from forging import FORGER, OFFICER, OPERATOR
 from old_ledger import chained, old_rows
 from signed_release import WEEK, WHO, Book, Release, make_release, open_book
 
-from density_assets.privacy.accounts import NotWhole, Records, read_accounts
+from density_assets.privacy.accounts import NotWhole, Records
 from density_assets.privacy.acknowledged import acknowledgement
+from density_assets.privacy.reading import read_accounts
 from density_assets.publication.verify import Chain, Damaged
 from density_assets.settings import Settings
 

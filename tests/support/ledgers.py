@@ -10,8 +10,10 @@ from density_assets.privacy.acts import Act
 from density_assets.privacy.charges import Budget
 from density_assets.privacy.noise import OpenDpNoise
 from density_assets.settings import PrivacySettings, Settings, load_settings
+from resources.ledger.charging import Order
 from resources.ledger.chosen_book import book_at
-from resources.ledger.ledger import Ledger, Order, medium_digest
+from resources.ledger.ledger import Ledger
+from resources.ledger.medium import medium_digest
 from resources.ledger.opening import Found, open_for_people, say_moved
 from resources.ledger.witnesses import NOTHING, Witnesses
 from resources.measurements import Measurements

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from signed_release import EVENTS, WEEK, Book, key, open_book
 
-from density_assets.privacy.accounts import NotWhole, Records, read_accounts
+from density_assets.privacy.accounts import NotWhole, Records
+from density_assets.privacy.reading import read_accounts
 
 OPERATOR = key("operator")
 

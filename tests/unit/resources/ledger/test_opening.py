@@ -14,7 +14,8 @@ from density_assets.privacy.acknowledged import acknowledgement
 from density_assets.privacy.acts import Act
 from density_assets.settings import Settings
 from resources.ledger.book import LedgerError
-from resources.ledger.ledger import Ledger, medium_digest
+from resources.ledger.ledger import Ledger
+from resources.ledger.medium import medium_digest
 from resources.ledger.opening import (
     Found,
     open_by_itself,
