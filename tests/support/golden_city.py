@@ -191,9 +191,9 @@ def fix_chance() -> None:
 
 def ask_for_no_acknowledgement() -> None:
     """The golden weeks were charged before anybody had to look first; another entry would change every hash."""
-    from resources.ledger import ledger
+    from resources.ledger import charging
 
-    ledger.refuse_unacknowledged = lambda *_: None
+    charging.refuse_unacknowledged = lambda *_: None
 
 
 def _entries() -> int:
