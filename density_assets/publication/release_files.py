@@ -161,7 +161,9 @@ def _geojson(of: Counted) -> str:
     counts, errors = (of.density[name].to_numpy().reshape(-1, HOURS) for name in ("count", "standard_error"))
     people = {} if of.people is None else of.people.columns
     by_cell = {name: values.to_numpy().reshape(-1, HOURS) for name, values in people.items()}
-    return geojson(of.cells, week=of.naming.week, counts=counts, standard_errors=np.asarray(errors), **by_cell)
+    return geojson(
+        of.cells, of.outlines, week=of.naming.week, counts=counts, standard_errors=np.asarray(errors), **by_cell
+    )
 
 
 def _dictionary(of: Counted) -> str:
