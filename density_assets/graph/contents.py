@@ -44,7 +44,7 @@ from density_assets.publication.pages.areas import Area, areas_by_day, city_and_
 from density_assets.publication.pages.page import ReportData, report_html
 from density_assets.publication.pages.people_for_page import people_for_page
 from density_assets.publication.public_inputs import INPUTS_FILE, PublicInputs
-from density_assets.publication.regions import REGION_FILES
+from density_assets.publication.region_sums import REGION_FILES
 from density_assets.publication.release_files import Counted, names_of_inputs, newest_layout
 from density_assets.publication.statement import Facts, as_markdown, statement
 from density_assets.publication.verification import read_statement

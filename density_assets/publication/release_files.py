@@ -25,7 +25,7 @@ from density_assets.publication.geopackage import geopackage
 from density_assets.publication.geoparquet import geo_metadata, with_geometry
 from density_assets.publication.people import People, people_in_cells, people_of_each_cell
 from density_assets.publication.public_inputs import INPUTS_FILE, PublicInputs, explained, written
-from density_assets.publication.regions import REGION_FILES, region_sums
+from density_assets.publication.region_sums import REGION_FILES, region_sums
 from density_assets.publication.sdmx import sdmx_csv
 from density_assets.publication.sum_errors import summary_from
 from density_assets.publication.sums import WeekCounts

@@ -37,8 +37,8 @@ def doubts_about_visits(visits: int, noise: float, error_of_total: float) -> Ite
     if visits <= CERTAIN * error_of_total:
         yield (
             f"the week has {visits:,} visits, measured with a standard error of {error_of_total:,.0f} (the ± of pages "
-            "is of 95 %, about two standard errors), and every count is off by as much in proportion: count more people, "
-            "or raise scheme.split or privacy.epsilon for weeks to come"
+            "is of 95 %, about two of them), and every count is off by as much in proportion: count more people, or "
+            "raise scheme.split or privacy.epsilon for weeks to come"
         )
 
 
