@@ -34,11 +34,11 @@ from density_assets.schemes.scheme import Plan, Scheme
 from density_assets.setting_types import is_url
 from density_assets.settings import Settings
 from density_assets.shared_settings import all_settings_here, others, settings_here
-from resources.anchors import Place, TimeStamps, anchor, heads, places, signed_head
+from resources.anchors import Keeper, TimeStamps, anchor, heads, keepers, signed_head
 from resources.draws import witnesses_under
+from resources.ledger.chosen_book import book_of
 from resources.ledger.ledger import Ledger, Order, may_charge, today
 from resources.ledger.opening import open_by_itself
-from resources.ledger.places import book_of
 from resources.ledger.witnesses import Named, Witnesses
 from resources.measurements import Measurements
 from resources.signing import AGENT, Signer, make_key, open_key
@@ -150,24 +150,26 @@ class City:
 
     def _anchored(self) -> Witnesses:
         """What anchors outside the home say of its ledger."""
-        kept = [(head, place) for place in places(self.settings, self.home) for head in heads(place)]
+        said = [(head, keeper) for keeper in keepers(self.settings, self.home) for head in heads(keeper)]
         return Witnesses(
-            hashes=tuple(Named(head.head, f"the anchor {place.name}") for head, place in kept),
-            ledgers=tuple(Named(head.ledger, f"the anchor {place.name}") for head, place in kept),
+            hashes=tuple(Named(head.head, f"the anchor {keeper.name}") for head, keeper in said),
+            ledgers=tuple(Named(head.ledger, f"the anchor {keeper.name}") for head, keeper in said),
         )
 
     def anchor_head(self, *, create: bool = False) -> int:
-        """Note the ledger's newest entry wherever the settings say; returns in how many places.
+        """Note the ledger's newest entry wherever the settings say; returns how many keep it.
 
         create: whether a file that is not there is made; else it is refused, as if it had been taken away.
         """
-        return self._anchor_in(places(self.settings, self.home), create=create)
+        return self._anchor_with(keepers(self.settings, self.home), create=create)
 
     def _anchor_draw(self) -> None:
         """Note it where it is read back; a time stamp of every draw would be no witness of it."""
-        self._anchor_in([place for place in places(self.settings, self.home) if not isinstance(place, TimeStamps)])
+        self._anchor_with(
+            [keeper for keeper in keepers(self.settings, self.home) if not isinstance(keeper, TimeStamps)]
+        )
 
-    def _anchor_in(self, chosen: Sequence[Place], *, create: bool = False) -> int:
+    def _anchor_with(self, chosen: Sequence[Keeper], *, create: bool = False) -> int:
         if not (chosen and self.ledger.accounts().opened):
             return len(chosen)
         # Heads are kept in the order of the ledger, whichever machine notes them.
@@ -175,14 +177,14 @@ class City:
             accounts = self.ledger.accounts()
             signer = self.signer(accounts.key)
             head = signed_head(signer, accounts.identity, len(accounts.entries), accounts.head, today())
-            for place in chosen:
-                anchor(head, place, create=create)
+            for keeper in chosen:
+                anchor(head, keeper, create=create)
         return len(chosen)
 
     def signer(self, public: str) -> Signer:
         """Who signs with a key: that of the settings, or one that is kept in the home."""
         given = self.settings.signing.key
-        signer = open_key(self._key_place(given)) if given else open_key(self._key_file(public))
+        signer = open_key(self._key_given(given)) if given else open_key(self._key_file(public))
         if signer.public.hex() != public:
             raise BadInput(
                 f"releases must be signed with the key that the ledger names ({fingerprint(public)[:16]}…), but "
@@ -198,7 +200,7 @@ class City:
     def new_key(self) -> str:
         """The public half of a key to sign with from now on: that of the settings, or a new one of the home."""
         if given := self.settings.signing.key:
-            return open_key(self._key_place(given)).public.hex()
+            return open_key(self._key_given(given)).public.hex()
         folder = self.home / KEYS
         with private_files():
             folder.mkdir(parents=True, exist_ok=True)
@@ -210,14 +212,14 @@ class City:
     def _key_file(self, public: str) -> Path:
         return self.home / KEYS / f"{fingerprint(public)[:16]}.pem"
 
-    def _key_place(self, given: str) -> Path | str:
+    def _key_given(self, given: str) -> Path | str:
         return given if given.startswith(AGENT) else self.settings.path(given)
 
     def open_ledger(self, say: Callable[[str], None]) -> None:
         """Make sure that its people can be charged: the ledger of simulated ones opens by itself, and this says so."""
         if self.synthetic and not self.ledger.accounts().opened:
             open_by_itself(self.ledger, self.population, self.new_key, self.measurements.found())
-            say(f"opened a ledger for simulated people: {self.ledger.book.where}; back it up")
+            say(f"opened a ledger for simulated people: {self.ledger.book.address}; back it up")
         self.ledger.refuse_unready(self.population)
 
     def refuse_week(self, week: date, act: Act | None) -> None:

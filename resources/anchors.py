@@ -72,13 +72,13 @@ class TimeStamps:
         return "of time stamps"
 
 
-Place = AnchorFile | AnchorRepository | TimeStamps
+Keeper = AnchorFile | AnchorRepository | TimeStamps
 
 
-def places(settings: Settings, home: Path) -> list[Place]:
-    """Where the settings want heads to be kept."""
+def keepers(settings: Settings, home: Path) -> list[Keeper]:
+    """Who keeps heads, as the settings say."""
     chosen = settings.anchor
-    found: list[Place] = []
+    found: list[Keeper] = []
     if chosen.file is not None:
         found.append(AnchorFile(settings.path(chosen.file), home))
     if chosen.git is not None:
@@ -97,35 +97,35 @@ def signed_head(signer: Signer, ledger: str, row: int, head: str, at: str) -> Re
     return {**said, "signature": signer.sign(canonical(said)).hex()}
 
 
-def anchor(head: Record, where: Place, *, create: bool = False) -> None:
+def anchor(head: Record, keeper: Keeper, *, create: bool = False) -> None:
     """Keep a head; one that is kept already is left alone, and one that contradicts what is kept is refused.
 
     create: whether a file that is not there is made. Its folder must be there: it may be a disk that is not mounted.
     """
-    if isinstance(where, TimeStamps):
-        _keep_time_stamp(head, where)
+    if isinstance(keeper, TimeStamps):
+        _keep_time_stamp(head, keeper)
         return
-    _refuse_inside(Path(where.name), where.home)
-    if create and isinstance(where, AnchorFile) and not where.file.exists():
-        _append(where.file, b"")
-    if not _known(head, where):
+    _refuse_inside(Path(keeper.name), keeper.home)
+    if create and isinstance(keeper, AnchorFile) and not keeper.file.exists():
+        _append(keeper.file, b"")
+    if not _known(head, keeper):
         line = canonical(head) + b"\n"
-        if isinstance(where, AnchorFile):
-            _append(where.file, line)
+        if isinstance(keeper, AnchorFile):
+            _append(keeper.file, line)
         else:
-            _commit(where.folder, head, line)
+            _commit(keeper.folder, head, line)
 
 
-def heads(where: Place) -> list[Anchored]:
+def heads(keeper: Keeper) -> list[Anchored]:
     """Every head that was kept in a file or repository, oldest first for each ledger; time stamps are not read back."""
-    if isinstance(where, AnchorFile):
-        return list(_read(_content(where.file), str(where.file)))
-    if isinstance(where, AnchorRepository):
-        _refuse_no_repository(where.folder)
+    if isinstance(keeper, AnchorFile):
+        return list(_read(_content(keeper.file), str(keeper.file)))
+    if isinstance(keeper, AnchorRepository):
+        _refuse_no_repository(keeper.folder)
         return [
             head
-            for name in _committed_names(where.folder)
-            for head in _read(_committed(where.folder, name), str(where.folder / name))
+            for name in _committed_names(keeper.folder)
+            for head in _read(_committed(keeper.folder, name), str(keeper.folder / name))
         ]
     return []
 
@@ -149,26 +149,26 @@ def _read(content: bytes, name: str) -> Iterator[Anchored]:
         yield Anchored(head["ledger"], head["row"], head["head"])
 
 
-def _known(head: Record, where: Place) -> bool:
+def _known(head: Record, keeper: Keeper) -> bool:
     """Whether the head is kept already; raises if what is kept contradicts it."""
     new = Anchored(head["ledger"], head["row"], head["head"])
-    kept = [old for old in heads(where) if old.ledger == new.ledger]
-    for old in kept:
+    known = [old for old in heads(keeper) if old.ledger == new.ledger]
+    for old in known:
         if old.row > new.row or (old.row == new.row and old.head != new.head):
             raise BadInput(
                 f"the ledger must hold everything an anchor knows, which knows row {old.row} ({old.head[:12]}…) while "
                 f"the ledger ends with row {new.row} ({new.head[:12]}…): it was cut, rewritten or replaced by an older "
                 "copy. Restore a newer backup"
             )
-    return new in kept
+    return new in known
 
 
 # --- a file ---------------------------------------------------------------------------------------------------------
 
 
-def _refuse_inside(place: Path, home: Path) -> None:
-    if place.resolve().is_relative_to(home.resolve()):
-        raise BadInput(f"an anchor must lie outside the home, {place} is in {home}: whoever loses one would lose both")
+def _refuse_inside(path: Path, home: Path) -> None:
+    if path.resolve().is_relative_to(home.resolve()):
+        raise BadInput(f"an anchor must lie outside the home, {path} is in {home}: whoever loses one would lose both")
 
 
 def _content(file: Path) -> bytes:
@@ -241,11 +241,11 @@ def _refuse_no_repository(folder: Path) -> None:
 
 def _git(folder: Path, *words: str) -> bytes:
     """What git answers; of the environment it sees nothing that would lead it elsewhere."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    around = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     who = {f"GIT_{role}_{part.upper()}": value for role in ("AUTHOR", "COMMITTER") for part, value in WHOSE.items()}
     command = ["git", "-C", str(folder), "-c", "core.autocrlf=false", *words]
     try:
-        done = subprocess.run(command, env={**kept, **who, "LC_ALL": "C"}, capture_output=True, check=False)
+        done = subprocess.run(command, env={**around, **who, "LC_ALL": "C"}, capture_output=True, check=False)
     except FileNotFoundError:
         raise BadInput("anchor.git needs the program git: install it, or use anchor.file") from None
     if done.returncode != 0:
@@ -259,14 +259,14 @@ def _git(folder: Path, *words: str) -> bytes:
 # --- time stamps ----------------------------------------------------------------------------------------------------
 
 
-def _keep_time_stamp(head: Record, where: TimeStamps) -> None:
+def _keep_time_stamp(head: Record, authority: TimeStamps) -> None:
     """Keep the head and the answer side by side, so that openssl can compare them: docs/verify.md."""
-    folder = where.home / "anchors" / head["ledger"]
+    folder = authority.home / "anchors" / head["ledger"]
     answer = folder / f"{head['row']}.tsr"
     if answer.exists():
         return
     content = canonical(head)
-    stamped = time_stamp(content, where.url)
+    stamped = time_stamp(content, authority.url)
     folder.mkdir(parents=True, exist_ok=True)
     write_durably(folder / f"{head['row']}.json", content)
     write_durably(answer, stamped)

@@ -76,7 +76,7 @@ def fetch_draws(ledger: Ledger, home: Path, city: str | None = None) -> None:
         if row.digest is None or not named or city not in (None, row.charge.city):
             continue
         file = home / row.charge.city / "release" / draw_file(key)
-        if not file.exists() and (content := ledger.book.kept(row.hash)) is not None:
+        if not file.exists() and (content := ledger.book.draw(row.hash)) is not None:
             refuse_unknown(file, key, *read_draw(file, content), accounts)
             make_folder(file.parent)
             write_durably(file, content)

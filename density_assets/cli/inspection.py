@@ -21,7 +21,7 @@ from density_assets.geography.source import city_cells, city_footprints, city_to
 from density_assets.geography.tables import antennas_table
 from density_assets.geography.voronoi import tower_cells
 from density_assets.publication.people_tables import city_factors
-from density_assets.records.confinement import named_files, refuse_kept
+from density_assets.records.confinement import named_files, refuse_our_files
 from density_assets.records.found_files import is_complete, record_files
 from density_assets.records.understood import Understood, understood
 from density_assets.records.verdict import (
@@ -96,7 +96,7 @@ def inspect(settings: Settings, week: date, home: Path) -> Inspection:
     Records that cannot be read at all are a finding like any other: what a person says of them later must not depend
     on them.
     """
-    refuse_kept(named_files(settings), home, roots_under(home))
+    refuse_our_files(named_files(settings), home, roots_under(home))
     refuse_without_areas(settings)
     cells = city_cells(settings)
     towers = city_towers(settings, cells)
@@ -171,7 +171,7 @@ def _look_at_records(settings: Settings, towers: Towers, week: date, home: Path,
     city = settings.city
     assert city.visits is not None
     named = record_files(settings, week)
-    refuse_kept(named, home, roots_under(home))
+    refuse_our_files(named, home, roots_under(home))
     if is_url(city.visits):
         said = f"{len(named):,} at {city.visits}, read by Spark only: their records are not looked at here"
         found.lines.append(("files", said))

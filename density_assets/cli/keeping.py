@@ -161,7 +161,7 @@ def sign(
 
 def _tables(service: str | None, to: str | None) -> int:
     """Print what an owner runs to make the tables of a ledger, or run it."""
-    from resources.ledger.places import shared_book
+    from resources.ledger.chosen_book import shared_book
     from resources.ledger.postgres_tables import SERVICE, tables_sql
 
     role = service or SERVICE
@@ -171,15 +171,15 @@ def _tables(service: str | None, to: str | None) -> int:
         return 0
     book = shared_book(to)
     book.make_tables(role)
-    print(f"{book.where} has the tables of a ledger, and {role} may read and add")
+    print(f"{book.address} has the tables of a ledger, and {role} may read and add")
     return 0
 
 
 def _copy(city: "City", to: str | None, copied_by: "Act", known: "Witnesses") -> int:
     """Copy the ledger to another book, with all draws that are stored."""
     from resources.draws import contents_of_draws, fetch_draws
+    from resources.ledger.chosen_book import book_at
     from resources.ledger.opening import copy_to
-    from resources.ledger.places import book_at
 
     if to is None:
         raise BadInput("copy needs --to, a file or postgresql://ROLE@HOST:PORT/DATABASE")
@@ -188,7 +188,7 @@ def _copy(city: "City", to: str | None, copied_by: "Act", known: "Witnesses") ->
     draws = partial(contents_of_draws, city.home)
     draws(city.ledger.accounts(known))  # one that is damaged is said before the ledger is closed
     copy_to(city.ledger, book, copied_by, known, draws)
-    print(f"copied every row to {book.where}, head {city.ledger.accounts().head[:16]}")
+    print(f"copied every row to {book.address}, head {city.ledger.accounts().head[:16]}")
     if city.ledger.accounts().declared:
         print(
             "neither may pay from now on. Let [ledger] url name the one that stays (a file: put it in the home as "

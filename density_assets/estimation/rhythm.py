@@ -38,8 +38,8 @@ def posterior_rhythm(noisy: Floats, noise: Floats, prior: Floats) -> tuple[Float
 
     noise: covariance of the noise.
     """
-    kept = np.linalg.solve(prior + noise, prior).T
-    return kept @ noisy, prior - kept @ prior
+    gain = np.linalg.solve(prior + noise, prior).T
+    return gain @ noisy, prior - gain @ prior
 
 
 def smooth_rhythm(noisy: Floats, variance: float) -> Floats:

@@ -37,10 +37,10 @@ def shrink(noisy: Floats, sigma: float) -> Floats:
         return noisy.copy()
     left, values, right = np.linalg.svd(noisy, full_matrices=False)
     unit, beta = sigma * math.sqrt(max(noisy.shape)), min(noisy.shape) / max(noisy.shape)
-    kept = values / unit > 1 + math.sqrt(beta)
-    y = values[kept] / unit
+    signal = values / unit > 1 + math.sqrt(beta)
+    y = values[signal] / unit
     shrunk = unit * np.sqrt((y**2 - beta - 1) ** 2 - 4 * beta) / y
-    return np.asarray((left[:, kept] * shrunk) @ right[kept])
+    return np.asarray((left[:, signal] * shrunk) @ right[signal])
 
 
 @dataclass(frozen=True)
@@ -115,8 +115,8 @@ def _sizes(noisy: Floats, sigma: float) -> Floats:
     power = rhythm @ rhythm
     raw = noisy @ rhythm / power
     between = raw.var()
-    kept = max(0.0, 1.0 - sigma**2 / power / between) if between > 0 else 0.0
-    return np.asarray(1.0 + kept * (raw - 1.0))
+    share = max(0.0, 1.0 - sigma**2 / power / between) if between > 0 else 0.0
+    return np.asarray(1.0 + share * (raw - 1.0))
 
 
 def _unfiltered(mean: Floats, sigma: float, near: BlockDiagonal) -> Posterior:

@@ -48,13 +48,13 @@ def _scatter(boundary: shapely.Polygon, count: int, decay: float, rng: np.random
     """Draw points inside the boundary, their density falling as exp(-decay r/R) from the centre."""
     west, south, east, north = boundary.bounds
     rim = np.sqrt(boundary.area / np.pi)
-    kept = np.empty((0, 2))
-    while len(kept) < count:
+    inside = np.empty((0, 2))
+    while len(inside) < count:
         points = rng.uniform((west, south), (east, north), (8 * count + 64, 2))
         distance = np.hypot(*(points - CENTRE).T)
         dense = rng.random(len(points)) < np.exp(-decay * distance / rim)
-        kept = np.concatenate([kept, points[dense & shapely.contains_xy(boundary, points)]])
-    return kept[:count]
+        inside = np.concatenate([inside, points[dense & shapely.contains_xy(boundary, points)]])
+    return inside[:count]
 
 
 def _cell_polygons(boundary: shapely.Polygon, count: int, rng: np.random.Generator) -> NDArray[np.object_]:

@@ -75,10 +75,10 @@ def _of_sites(
     mass = np.bincount(antenna, shares, minlength=len(sites))
     counts = mass > LEAST_MASS
     antennas_of = np.bincount(sites[counts], minlength=int(sites.max()) + 1)
-    kept = np.flatnonzero(counts[antenna])
-    site = sites[antenna[kept]]
-    part = shares[kept] / mass[antenna[kept]] / antennas_of[site]
-    pairs, which = np.unique(site * cells + cell[kept], return_inverse=True)
+    counted = np.flatnonzero(counts[antenna])
+    site = sites[antenna[counted]]
+    part = shares[counted] / mass[antenna[counted]] / antennas_of[site]
+    pairs, which = np.unique(site * cells + cell[counted], return_inverse=True)
     towers = len(antennas_of)
     return Overlaps(
         tower=(pairs // cells).astype(np.int32),

@@ -40,11 +40,11 @@ def squares_within(boundary: Any, side: int, path: Path) -> Cells:
     boxes = shapely.box(x, y, x + side, y + side)
     shapely.prepare(boundary)
     near = np.flatnonzero(shapely.intersects(boundary, boxes))
-    kept = near[shapely.area(shapely.intersection(boundary, boxes[near])) > SLIVER_M2]
-    if not 0 < len(kept) <= MOST:
-        raise _too_many(len(kept), path)
-    names = [f"CRS3035RES{side}mN{n}E{e}" for n, e in zip(y[kept].tolist(), x[kept].tolist(), strict=True)]
-    return Cells(np.array(names, dtype=object), np.asarray(boxes[kept], dtype=object), CRS)
+    covered = near[shapely.area(shapely.intersection(boundary, boxes[near])) > SLIVER_M2]
+    if not 0 < len(covered) <= MOST:
+        raise _too_many(len(covered), path)
+    names = [f"CRS3035RES{side}mN{n}E{e}" for n, e in zip(y[covered].tolist(), x[covered].tolist(), strict=True)]
+    return Cells(np.array(names, dtype=object), np.asarray(boxes[covered], dtype=object), CRS)
 
 
 def read_boundary(path: Path, crs: str | None) -> Any:

@@ -39,21 +39,21 @@ class Overlaps:
     @cached_property
     def share(self) -> NDArray[np.float64]:
         """Part of the tower cell's kept area that lies in the piece; sums to 1 over each tower."""
-        kept = np.bincount(self.tower, weights=self.area, minlength=self.towers)
-        return self.area / kept[self.tower]
+        whole = np.bincount(self.tower, weights=self.area, minlength=self.towers)
+        return self.area / whole[self.tower]
 
 
 def overlaps(tower_polygons: NDArray[np.object_], cell_polygons: NDArray[np.object_]) -> Overlaps:
     """Intersect the tower cells with the cells and keep the pieces larger than SLIVER_M2."""
     tower, cell = shapely.STRtree(cell_polygons).query(tower_polygons, predicate="intersects")
     area = shapely.area(shapely.intersection(tower_polygons[tower], cell_polygons[cell]))
-    kept = np.flatnonzero(area > SLIVER_M2)
-    kept = kept[np.lexsort((cell[kept], tower[kept]))]
-    _refuse_towers_without_pieces(tower[kept], len(tower_polygons))
+    piece = np.flatnonzero(area > SLIVER_M2)
+    piece = piece[np.lexsort((cell[piece], tower[piece]))]
+    _refuse_towers_without_pieces(tower[piece], len(tower_polygons))
     return Overlaps(
-        tower=tower[kept].astype(np.int32),
-        cell=cell[kept].astype(np.int32),
-        area=np.asarray(area[kept], dtype=np.float64),
+        tower=tower[piece].astype(np.int32),
+        cell=cell[piece].astype(np.int32),
+        area=np.asarray(area[piece], dtype=np.float64),
         towers=len(tower_polygons),
         cells=len(cell_polygons),
     )

@@ -18,7 +18,7 @@ from density_assets.people.population import simulate_week
 from density_assets.privacy.zones import Zone
 from density_assets.publication.pictures.maps import value_map
 from density_assets.publication.pictures.rhythm import week_rhythm
-from density_assets.records.confinement import refuse_kept
+from density_assets.records.confinement import refuse_our_files
 from density_assets.records.found_files import is_complete, record_files
 from resources.sql.ingest import write_simulated
 from resources.sql.models import model
@@ -57,7 +57,7 @@ def visits(step: RecordStep, antennas: pl.DataFrame, towers: pl.DataFrame, cells
         write_simulated(city.store, clock.week, chunks, sites, users, _progress(step))
         return Made(None)
     files = record_files(settings, clock.week)
-    refuse_kept(files, city.home, roots_under(city.home))
+    refuse_our_files(files, city.home, roots_under(city.home))
     if not is_complete(settings, clock.week):
         step.warn(f"no {settings.city.visits_complete} beside the visit files: make sure that the week is complete")
     rejected = city.engine.ingest(clock, files, settings.city, _progress(step))

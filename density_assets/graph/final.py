@@ -47,7 +47,7 @@ from density_assets.privacy.estimates import Estimated
 from density_assets.privacy.zones import Zone
 from density_assets.publication.layout import layout_of
 from density_assets.publication.manifest import Seal
-from density_assets.publication.public_inputs import kept_digest
+from density_assets.publication.public_inputs import published_digest
 from density_assets.publication.sum_errors import MEANING, SCHEMA, errors_table, tables_alike
 from density_assets.publication.vintages import Changed
 from density_assets.schemes.learning import in_cells, sums_in_cells, week_between
@@ -232,9 +232,9 @@ def _finally(step: Step, final: Estimated, accounts: Accounts) -> Step:
     upto = final.later[-1].week
     which, finally_ = step.release.which, replace(step, upto=upto)
     layout = layout_of(accounts, which, upto, again=step.again)
-    kept = None if step.again else kept_digest(finally_.files, accounts.publications(which, upto))
+    published = None if step.again else published_digest(finally_.files, accounts.publications(which, upto))
     # An estimate that is not published yet takes the inputs of its week, so that the two can be compared.
-    return replace(finally_, layout=layout, inputs_digest=step.inputs_digest if kept is None else kept)
+    return replace(finally_, layout=layout, inputs_digest=step.inputs_digest if published is None else published)
 
 
 def _made_for(step: Step, table: pl.DataFrame, name: str = "final_series") -> pl.DataFrame:

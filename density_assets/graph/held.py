@@ -26,9 +26,9 @@ def held_still(city: City, step: Step) -> Iterator[Step]:
         held = ReleasedTables(folder)
         with private_files():
             for file in _read_for(step):
-                place = held.release / file.relative_to(step.folder)
-                place.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(file, place)
+                copy = held.release / file.relative_to(step.folder)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(file, copy)
         yield replace(step, read=replace(step.read, tables=held))
 
 

@@ -1,7 +1,7 @@
 """The Dagster instance of a city, and serving it on this machine.
 
 A city has an instance of its own, beside its tables, unless it shares one with cities that the environment names with
-it (`naming.py`). What it keeps may lie in a database (`storage.py`).
+it (`naming.py`). What it keeps may lie in a database (`history.py`).
 """
 
 import os
@@ -17,7 +17,7 @@ from filelock import FileLock, Timeout
 
 from density_assets.city import City
 from density_assets.errors import BadInput
-from density_assets.graph import storage
+from density_assets.graph import history
 from density_assets.graph.abandoned import fail_abandoned
 from density_assets.graph.naming import instance_folder
 from density_assets.graph.zones import WRITER
@@ -51,7 +51,7 @@ def serve(city: City, port: int, *, read_only: bool) -> int:
 def _work(city: City, port: int, folder: Path, names: list[str]) -> int:
     """Web server and daemon: one pair per instance, because two daemons would start everything twice."""
     try:
-        with FileLock(folder / "serving.lock", timeout=0), storage.alone(city, "serving", waiting=False) as here:
+        with FileLock(folder / "serving.lock", timeout=0), history.alone(city, "serving", waiting=False) as here:
             if not here:
                 raise BadInput(
                     f"an instance must be served once, and another machine serves {folder.parent.name} already: use "
@@ -120,10 +120,10 @@ def open_instance(city: City) -> Path:
         folder.mkdir(mode=0o700, exist_ok=True)
         folder.chmod(0o700)  # who runs what when is for those who run it
     os.environ["DAGSTER_HOME"] = str(folder)
-    storage.name_storage(city)
-    with FileLock(folder / "opening.lock", mode=0o600), storage.alone(city, "opening"):
-        write_durably(folder / "dagster.yaml", storage.instance_settings(city))
+    history.name_database(city)
+    with FileLock(folder / "opening.lock", mode=0o600), history.alone(city, "opening"):
+        write_durably(folder / "dagster.yaml", history.instance_settings(city))
         with dg.DagsterInstance.get() as instance:
             _ = instance.run_storage, instance.event_log_storage, instance.schedule_storage  # made when first asked for
-            storage.refuse_other_city(instance, city)
+            history.refuse_other_city(instance, city)
     return folder

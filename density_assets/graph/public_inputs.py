@@ -13,7 +13,7 @@ from density_assets.geography.regions import CELL, city_regions, regions_from
 from density_assets.graph.step import Step
 from density_assets.publication.layout import FIRST
 from density_assets.publication.people_tables import city_factors, factors_from
-from density_assets.publication.public_inputs import INPUTS_FILE, PublicInputs, inputs_in, kept_inputs, written
+from density_assets.publication.public_inputs import INPUTS_FILE, PublicInputs, inputs_in, published_inputs, written
 from density_assets.publication.verification import content_of
 from density_assets.settings import Settings
 
@@ -38,7 +38,7 @@ def inputs_content(step: Step) -> bytes:
     """The file of them; nothing of a week without."""
     if step.inputs_digest is None:
         return _today(step)
-    return kept_inputs(step.files, step.inputs_digest, _candidates(step))
+    return published_inputs(step.files, step.inputs_digest, _candidates(step))
 
 
 def other_inputs(city: City, step: Step, cell_ids: list[str]) -> Iterator[str]:

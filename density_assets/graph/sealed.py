@@ -40,7 +40,7 @@ CREDENTIAL_VARIABLES = ("PGPASSFILE", "PGSERVICEFILE", "GOOGLE_APPLICATION_CREDE
 NAMES_A_FILE = ("_CREDENTIALS_FILE", "_TOKEN_FILE", "_CONFIG_FILE")
 
 _zygotes: list[Zygote] = []  # at most one, of this process
-_kept: list["_Walled"] = []  # at most one, of this process or of the one it was forked from
+_waiting: list["_Walled"] = []  # at most one, of this process or of the one it was forked from
 
 
 @dataclass(frozen=True)
@@ -81,24 +81,24 @@ def perform(module: str, step: Step, given: dict[str, Any], hidden: Sequence[Pat
         walled.end()
         raise
     if shared:
-        _kept.append(walled)
+        _waiting.append(walled)
     else:
         walled.end()
     return made
 
 
 def _walled(step: Step, hidden: Sequence[Path], shared: str | None) -> _Walled:
-    """The process that steps share, if it is kept and its wall is as high as one put up now, else a new one."""
+    """The process that steps share, if it still waits and its wall is as high as one put up now, else a new one."""
     wall = {"hidden": list(map(str, hidden)), "writable": list(map(str, _writable(step)))}
     if shared is None:
         return _started(wall, None)
     purpose = (os.getpid(), shared, step.week, wall)
-    for kept in _kept:
-        if kept.purpose == purpose:
-            _kept.remove(kept)
-            return kept
-        kept.end()
-    _kept.clear()
+    for walled in _waiting:
+        if walled.purpose == purpose:
+            _waiting.remove(walled)
+            return walled
+        walled.end()
+    _waiting.clear()
     return _started(wall, purpose)
 
 

@@ -28,7 +28,7 @@ from density_assets.privacy.release import Release
 from density_assets.privacy.zones import Zone, ZoneLeak
 from density_assets.publication.files import Naming
 from density_assets.publication.layout import NEWEST, layout_of
-from density_assets.publication.public_inputs import kept_digest
+from density_assets.publication.public_inputs import published_digest
 from density_assets.settings import Settings
 from resources.draws import Values, used_draw
 from resources.tables.released import ReleasedTables
@@ -261,7 +261,7 @@ def step_for(
             return Step(city.settings, read, say, warn, again)
         accounts = city.ledger.accounts()
         layout = layout_of(accounts, release.which, again=again)
-        digest = None if again else kept_digest(city.files(week), accounts.publications(release.which))
+        digest = None if again else published_digest(city.files(week), accounts.publications(release.which))
         return Step(city.settings, read, say, warn, again, layout=layout, inputs_digest=digest)
     rebuilding, act = context.run.job_name == own(city, REBUILD), act_of_run(context.run.tags, city.settings)
     return RecordStep(city.settings, read, say, warn, city=city, rebuilding=rebuilding, act=act)

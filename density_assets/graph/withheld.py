@@ -35,8 +35,8 @@ def unquoted_errors(*, when: bool) -> Iterator[None]:
     except (Exception, pl.exceptions.PanicException) as error:  # a panic of polars is no Exception
         if not when:
             raise
-        place = traceback.extract_tb(error.__traceback__)[-1]
+        frame = traceback.extract_tb(error.__traceback__)[-1]
         raise Withheld(
-            f"{type(error).__name__} in line {place.lineno} of {Path(place.filename).name}; what it said may quote a "
+            f"{type(error).__name__} in line {frame.lineno} of {Path(frame.filename).name}; what it said may quote a "
             "record and is withheld. If starting again does not help, this is a fault of the software"
         ).with_traceback(error.__traceback__) from None

@@ -120,7 +120,7 @@ class Accounts:
         return self.declared or not all(is_simulated(row.charge.population) for row in self.rows)
 
     @property
-    def place(self) -> str:
+    def medium(self) -> str:
         """Where it was last said to be."""
         return str([entry.body["place"] for entry in self.of("opened", "declared", "moved")][-1])
 

@@ -39,11 +39,11 @@ def described_parquet(table: pl.DataFrame, columns: Columns, about: Mapping[str,
 
 def _field(column: Column, found: pa.Field) -> pa.Field:
     """A column as it is kept: a moment keeps its zone, a short number its width."""
-    kept = pa.types.is_timestamp(found.type) or pa.types.is_floating(found.type) or pa.types.is_integer(found.type)
+    as_found = pa.types.is_timestamp(found.type) or pa.types.is_floating(found.type) or pa.types.is_integer(found.type)
     said = {"kind": column.kind, "meaning": column.meaning, "unit": column.unit, "concept": column.concept}
     return pa.field(
         column.name,
-        found.type if kept else TYPES[column.kind],
+        found.type if as_found else TYPES[column.kind],
         nullable=not column.required,
         metadata={name: text for name, text in said.items() if text},
     )

@@ -134,8 +134,8 @@ def _hours(connection: sqlite3.Connection, clock: WeekClock) -> None:
 def _density(connection: sqlite3.Connection, counts: pl.DataFrame, columns: Columns) -> None:
     """The numbers as a table, and the layer as a view of it; QGIS and GDAL take `OGC_FID` for its key."""
     own = [column for column in columns if column.name not in OF_THE_HOUR]
-    places = np.arange(len(counts))
-    keys = (places + 1, places // HOURS + 1, places % HOURS)
+    rows = np.arange(len(counts))
+    keys = (rows + 1, rows // HOURS + 1, rows % HOURS)
     numbers = [*(key.tolist() for key in keys), *(counts[column.name].to_list() for column in own)]
     _table(connection, "counts", [("cell", "INTEGER"), ("hour", "INTEGER"), *_typed(own)], zip(*numbers, strict=True))
     chosen = ", ".join(f"counts.{quoted(column.name)}" for column in own)

@@ -31,20 +31,20 @@ AGENT = "agent:"  # before the name of a key that an SSH agent holds
 
 def impact_assessment(settings: Settings) -> str:
     """The draft as Markdown: the same for the same settings."""
-    places = {**_publisher(settings), **_described(settings), **_means(settings), **_promised(settings)}
-    places["hazards"] = _rows((words(one.name), words(one.stand), words(one.where)) for one in HAZARDS)
-    # Places are Markdown already; the pages' escaping is that of HTML.
-    text = render(TEMPLATE, mark=MARK, fill=fill, **{name: Markup(text) for name, text in places.items()})
+    answers = {**_publisher(settings), **_described(settings), **_means(settings), **_promised(settings)}
+    answers["hazards"] = _rows((words(one.name), words(one.stand), words(one.where)) for one in HAZARDS)
+    # Answers are Markdown already; the pages' escaping is that of HTML.
+    text = render(TEMPLATE, mark=MARK, fill=fill, **{name: Markup(text) for name, text in answers.items()})
     return f"{text}\n"
 
 
 def fill(what: str) -> Markup:
-    """A place that only the controller can fill."""
+    """A blank that only the controller can fill."""
     return Markup(f"**{MARK}: {what}**")  # words of ours
 
 
 def left_to_fill(draft: str) -> int:
-    """How many places a draft leaves to the controller."""
+    """How many blanks a draft leaves to the controller."""
     return draft.count(f"**{MARK}: ")
 
 
@@ -111,7 +111,7 @@ def _subjects(city: CitySettings) -> str:
 
 
 def _source(city: CitySettings) -> str:
-    """A pattern of files, or the kind of place only: an address may hold a password."""
+    """A pattern of files, or the kind of address only: an address may hold a password."""
     if city.visits is None:
         return "none: visits are simulated"
     if is_url(city.visits):
@@ -184,7 +184,7 @@ def _anchors(anchor: AnchorSettings) -> str:
         "a git repository": anchor.git,
         "an authority that stamps them (RFC 3161)": anchor.timestamp,
     }
-    given = [kind for kind, place in kinds.items() if place]
+    given = [kind for kind, named in kinds.items() if named]
     return ", ".join(given) or f"nowhere; {fill('why no anchor is set, or set one in [anchor]')}"
 
 

@@ -76,7 +76,7 @@ def written(inputs: PublicInputs, cell_ids: Sequence[str]) -> bytes:
     if regions is not None:
         said["regions"] = {
             "names": dict(zip(regions.ids, regions.names, strict=True)),
-            "of_cells": [regions.ids[place] for place in regions.of_cell],
+            "of_cells": [regions.ids[number] for number in regions.of_cell],
         }
     if factors is not None:
         said["people"] = {
@@ -98,8 +98,8 @@ def inputs_in(content: bytes, cell_ids: Sequence[str] | None = None) -> PublicIn
         wanted = said["cells"] if cell_ids is None else cell_ids
         if said["format"] != FORMAT or sorted(said["cells"]) != sorted(wanted):
             raise ValueError("it is of another format, or of other cells")
-        place = {cell: number for number, cell in enumerate(said["cells"])}
-        order = np.array([place[cell] for cell in wanted])
+        number_of = {cell: number for number, cell in enumerate(said["cells"])}
+        order = np.array([number_of[cell] for cell in wanted])
         return PublicInputs(_regions(said.get("regions"), order), _factors(said.get("people"), order))
     except (ValueError, KeyError, TypeError, AttributeError) as problem:
         raise BadInput(
@@ -128,7 +128,7 @@ def follow_from_inputs(files: Iterable[str]) -> str:
     return f"{STATED.format(file=file)}\n\n" if file else ""
 
 
-def kept_digest(files: Naming, publications: Sequence[Entry]) -> str | None:
+def published_digest(files: Naming, publications: Sequence[Entry]) -> str | None:
     """Digest of the inputs that a week is published with: empty if it is without, none if it is not published.
 
     publications: what the ledger notes of them, oldest first. Only the manifest that the ledger knows is believed.
@@ -139,7 +139,7 @@ def kept_digest(files: Naming, publications: Sequence[Entry]) -> str | None:
     return digests_in(manifest).get(files.file(*INPUTS_FILE).name, "")
 
 
-def kept_inputs(files: Naming, digest: str, candidates: Iterable[bytes]) -> bytes:
+def published_inputs(files: Naming, digest: str, candidates: Iterable[bytes]) -> bytes:
     """The inputs that a week is published with: the first of these contents that has the digest."""
     if not digest:
         return b""
@@ -164,18 +164,18 @@ def _alike_or_all(values: Floats) -> float | list[float]:
 def _regions(said: Mapping[str, Any] | None, order: Ints) -> Regions | None:
     if said is None:
         return None
-    of_cells = [said["of_cells"][place] for place in order]
+    of_cells = [said["of_cells"][number] for number in order]
     return regions_named(of_cells, [said["names"][region] for region in of_cells])
 
 
 def _factors(said: Mapping[str, Any] | None, order: Ints) -> PeopleFactors | None:
     if said is None:
         return None
-    of_place = {name: np.arange(HOURS) if name in OF_HOURS else order for name in FACTORS}
+    listed = {name: np.arange(HOURS) if name in OF_HOURS else order for name in FACTORS}
     return PeopleFactors(
         **{
-            name: Factor(**{end: _everywhere(said[name][end], len(places))[places] for end in ENDS})
-            for name, places in of_place.items()
+            name: Factor(**{end: _everywhere(said[name][end], len(numbers))[numbers] for end in ENDS})
+            for name, numbers in listed.items()
         }
     )
 

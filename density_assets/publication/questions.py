@@ -44,7 +44,7 @@ HOW = (
 
 @dataclass(frozen=True)
 class Question:
-    """Which cells, by their place in the release, and which hours of the week."""
+    """Which cells, by their number in the release, and which hours of the week."""
 
     cells: tuple[int, ...]
     hours: tuple[int, ...]
@@ -173,24 +173,24 @@ def _people(released: Released, area: Floats, period: Floats) -> tuple[int, int 
 def _cells(text: str, cell_ids: pl.Series) -> tuple[int, ...]:
     if text == "all":
         return tuple(range(len(cell_ids)))
-    place = {name: number for number, name in enumerate(cell_ids)}
+    number_of = {name: number for number, name in enumerate(cell_ids)}
     names = [name.strip() for name in text.split(",")]
     for name in names:
-        if name not in place:
-            raise BadInput(f"cells must be cells of the release, got {name!r}{nearest(name, place) or '.'} {HOW}")
-    return tuple(sorted({place[name] for name in names}))
+        if name not in number_of:
+            raise BadInput(f"cells must be cells of the release, got {name!r}{nearest(name, number_of) or '.'} {HOW}")
+    return tuple(sorted({number_of[name] for name in names}))
 
 
 def _cells_of_regions(text: str, regions: Regions | None) -> tuple[int, ...]:
     """The cells of regions by identifier, or by name."""
     if regions is None:
         raise BadInput("region must be one of the release, but this one was published without: ask for cells")
-    place = {name: number for names in (regions.names, regions.ids) for number, name in enumerate(names)}
+    number_of = {name: number for names in (regions.names, regions.ids) for number, name in enumerate(names)}
     names = [name.strip() for name in text.split(",")]
     for name in names:
-        if name not in place:
-            raise BadInput(f"region must be one of the release, got {name!r}{nearest(name, place) or '.'} {HOW}")
-    return tuple(np.flatnonzero(np.isin(regions.of_cell, [place[name] for name in names])).tolist())
+        if name not in number_of:
+            raise BadInput(f"region must be one of the release, got {name!r}{nearest(name, number_of) or '.'} {HOW}")
+    return tuple(np.flatnonzero(np.isin(regions.of_cell, [number_of[name] for name in names])).tolist())
 
 
 def _hours(text: str) -> tuple[int, ...]:

@@ -14,10 +14,10 @@ from density_assets.records.found_files import RecordFile
 from density_assets.setting_types import is_url
 from density_assets.settings import Settings
 
-KEPT = ("confidential", "release", "locks", "dagster")  # folders of a city under the home
+OURS = ("confidential", "release", "locks", "dagster")  # folders of a city under the home
 
 
-def refuse_kept(files: Iterable[RecordFile], home: Path, roots: Sequence[str] = ()) -> None:
+def refuse_our_files(files: Iterable[RecordFile], home: Path, roots: Sequence[str] = ()) -> None:
     """Raise if a file, once links are followed, lies in a city's folder, is the ledger, or is a confidential week.
 
     roots: where confidential weeks of any city of the home are kept besides it.
@@ -25,22 +25,22 @@ def refuse_kept(files: Iterable[RecordFile], home: Path, roots: Sequence[str] = 
     here = [Path(root).resolve() for root in roots if not is_url(root)]
     for file in files:
         real = file.resolve() if isinstance(file, Path) else file
-        kept = _kept(real, home.resolve(), here) if isinstance(real, Path) else _kept_there(real, roots)
-        if kept:
+        ours = _is_ours(real, home.resolve(), here) if isinstance(real, Path) else _below_a_root(real, roots)
+        if ours:
             raise BadInput(
                 f"files of yours must not be what this software keeps, {str(file).rsplit('/', 1)[-1]} is {real}: "
                 "point the settings at your own files"
             )
 
 
-def _kept(file: Path, home: Path, roots: Iterable[Path]) -> bool:
+def _is_ours(file: Path, home: Path, roots: Iterable[Path]) -> bool:
     parts = file.relative_to(home).parts if file.is_relative_to(home) else ()
     ledger = any(part.startswith(("ledger.sqlite", "ledger.lock")) for part in parts[:1])
     history = parts[:1] == (SHARED_INSTANCE,)
-    return bool(set(parts[1:2]) & set(KEPT)) or ledger or history or any(file.is_relative_to(root) for root in roots)
+    return bool(set(parts[1:2]) & set(OURS)) or ledger or history or any(file.is_relative_to(root) for root in roots)
 
 
-def _kept_there(file: str, roots: Iterable[str]) -> bool:
+def _below_a_root(file: str, roots: Iterable[str]) -> bool:
     return any(file.startswith(f"{root.rstrip('/')}/") for root in roots)
 
 

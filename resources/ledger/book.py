@@ -42,7 +42,7 @@ class Book(Protocol):
         """For people."""
 
     @property
-    def where(self) -> str:
+    def address(self) -> str:
         """Where to find it, for people; nothing secret."""
 
     @property
@@ -52,10 +52,10 @@ class Book(Protocol):
     def written(self) -> tuple[int, ...]:
         """What changes when something is added."""
 
-    def place(self) -> str:
+    def medium(self) -> str:
         """What changes when the book is copied."""
 
-    def old_place(self) -> str:
+    def earlier_medium(self) -> str:
         """The same as earlier versions of this software said it."""
 
     def read(self) -> Records:
@@ -67,7 +67,7 @@ class Book(Protocol):
     def alone(self, name: str) -> AbstractContextManager[None]:
         """One machine at a time works on what is named; processes of one machine have locks of files."""
 
-    def kept(self, charge: str) -> bytes | None:
+    def draw(self, charge: str) -> bytes | None:
         """The file of the draw that a charge paid for, if it is kept here."""
 
     def backup(self, copy: Path) -> None:

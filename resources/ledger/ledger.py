@@ -29,7 +29,7 @@ from density_assets.privacy.policy import refuse_budget, refuse_charges, refuse_
 from density_assets.privacy.release import Charge
 from density_assets.settings import Settings
 from resources.ledger.book import Book, LedgerError, Writer
-from resources.ledger.places import LEDGER
+from resources.ledger.chosen_book import LEDGER
 from resources.ledger.sqlite import SqliteBook
 from resources.ledger.witnesses import NOTHING, Witnesses
 from resources.signing import signature_holds
@@ -91,7 +91,7 @@ class Ledger:
             adopt = " --adopt" if known.rows and not known.opened else ""
             raise LedgerError(
                 "a ledger must be opened by a person before anything about real people is drawn, "
-                f"{self.book.where} {'was not' if known.exists else 'does not exist'}: "
+                f"{self.book.address} {'was not' if known.exists else 'does not exist'}: "
                 f"`density ledger init{adopt} --by NAME --reason WHY`, once, on the machine that keeps it; if you have "
                 "a ledger elsewhere, set DENSITY_HOME"
             )
@@ -100,13 +100,13 @@ class Ledger:
 
     def elsewhere(self, accounts: Accounts) -> str:
         """Why a ledger of real people may not pay although it is whole: it lies where nobody opened it; or nothing."""
-        if not accounts.declared or accounts.place in (
-            self._place(accounts.identity),
-            old_place_digest(accounts.identity, self.book),
+        if not accounts.declared or accounts.medium in (
+            self._medium(accounts.identity),
+            earlier_medium_digest(accounts.identity, self.book),
         ):
             return ""
         return (
-            f"a ledger must lie where it was opened, {self.book.where} is a copy or was moved to another disk or "
+            f"a ledger must lie where it was opened, {self.book.address} is a copy or was moved to another disk or "
             "database: two copies would each pay for a draw of the same week. It may not pay until somebody says that "
             "the other one is gone for good: `density ledger moved --by NAME --reason WHY`"
         )
@@ -114,7 +114,7 @@ class Ledger:
     def none_here(self) -> str:
         """What to say where there is no ledger."""
         return (
-            f"there is no ledger at {self.book.where}: if you have one elsewhere, set DENSITY_HOME; else `density "
+            f"there is no ledger at {self.book.address}: if you have one elsewhere, set DENSITY_HOME; else `density "
             "ledger init --by NAME --reason WHY` opens one, and for simulated people the first release does"
         )
 
@@ -205,8 +205,8 @@ class Ledger:
                 raise LedgerError(said)
             yield adding
 
-    def _place(self, identity: str) -> str:
-        return place_digest(identity, self.book)
+    def _medium(self, identity: str) -> str:
+        return medium_digest(identity, self.book)
 
 
 class Adding:
@@ -296,18 +296,18 @@ def _believed(book: Book, records: Records, witnesses: Witnesses) -> Accounts:
     return accounts
 
 
-def place_digest(identity: str, book: Book) -> str:
+def medium_digest(identity: str, book: Book) -> str:
     """Where a ledger lies, said without showing it."""
-    return row_hash({"ledger": identity, "place": book.place()})[:32]
+    return row_hash({"ledger": identity, "place": book.medium()})[:32]
 
 
-def old_place_digest(identity: str, book: Book) -> str:
+def earlier_medium_digest(identity: str, book: Book) -> str:
     """The same as earlier versions said it; a ledger that was opened or moved by them is believed by it."""
-    return row_hash({"ledger": identity, "place": book.old_place()})[:32]
+    return row_hash({"ledger": identity, "place": book.earlier_medium()})[:32]
 
 
 def nowhere_digest(identity: str) -> str:
-    """What a ledger says of its place while it is copied: no book lies there."""
+    """What a ledger says of its medium while it is copied: no book lies there."""
     return row_hash({"ledger": identity, "place": "nowhere"})[:32]
 
 

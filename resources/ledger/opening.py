@@ -17,7 +17,7 @@ from density_assets.privacy.acts import Act, of_nobody
 from density_assets.privacy.chain import GENESIS
 from density_assets.privacy.charges import is_simulated
 from resources.ledger.book import Book, LedgerError
-from resources.ledger.ledger import Adding, Ledger, checked_accounts, nowhere_digest, place_digest
+from resources.ledger.ledger import Adding, Ledger, checked_accounts, medium_digest, nowhere_digest
 from resources.ledger.sqlite import SqliteBook
 from resources.ledger.witnesses import Witnesses
 
@@ -75,17 +75,17 @@ def open_for_people(ledger: Ledger, act: Act, key: Callable[[], str], found: Fou
                     f"{len(accounts.rows)} charges: say --adopt"
                 )
             _append_opened(ledger, adding, act, key, found)
-        place = place_digest(adding.accounts.identity, ledger.book)
-        adding.append("declared", {"place": place, **act.record()})
+        medium = medium_digest(adding.accounts.identity, ledger.book)
+        adding.append("declared", {"place": medium, **act.record()})
 
 
 def say_moved(ledger: Ledger, act: Act, witnesses: Witnesses) -> None:
     """Record that the ledger lies elsewhere now, and that the one it was copied from is gone."""
     with ledger.adding(witnesses) as adding:
-        place = place_digest(adding.accounts.identity, ledger.book)
-        if place == adding.accounts.place:
+        medium = medium_digest(adding.accounts.identity, ledger.book)
+        if medium == adding.accounts.medium:
             raise BadInput("a ledger that was not moved needs no word about it: it lies where it was opened")
-        adding.append("moved", {"place": place, **act.record()})
+        adding.append("moved", {"place": medium, **act.record()})
 
 
 def copy_to(
@@ -100,20 +100,20 @@ def copy_to(
     draw is begun or finished under it, so the copy knows of every one.
     """
     if Ledger(Path(), book).accounts().exists:
-        raise BadInput(f"a ledger must be copied to an empty place, {book.where} holds one: give another")
+        raise BadInput(f"a ledger must be copied to an empty place, {book.address} holds one: give another")
     with ledger.adding(witnesses) as adding:
         if not adding.accounts.opened:
             raise BadInput(
-                f"a ledger must have an identity before it is copied, {ledger.book.where} has none: `density ledger "
+                f"a ledger must have an identity before it is copied, {ledger.book.address} has none: `density ledger "
                 "init`, with --adopt if it is of version 1"
             )
         nowhere = nowhere_digest(adding.accounts.identity)
-        if adding.accounts.declared and adding.accounts.place != nowhere:
+        if adding.accounts.declared and adding.accounts.medium != nowhere:
             adding.append("moved", {"place": nowhere, **act.record()})
     records = ledger.book.read()
     with book.writing() as writer:
         if writer.read().entries:
-            raise BadInput(f"a ledger must be copied to an empty place, somebody filled {book.where} meanwhile")
+            raise BadInput(f"a ledger must be copied to an empty place, somebody filled {book.address} meanwhile")
         writer.replace(records)
         copied = Adding(writer, checked_accounts(writer.read()))
         for charge, content in draws(copied.accounts).items():
@@ -150,7 +150,7 @@ def restore(ledger: Ledger, copy: Path, act: Act, witnesses: Witnesses) -> None:
         if saved.opened and list(present.entries) != list(records.entries):
             body = {"row": len(saved.entries), "head": saved.head, **act.record()}
             Adding(writer, saved).append("restored", body)
-    if saved.opened and place_digest(saved.identity, ledger.book) != saved.place:
+    if saved.opened and medium_digest(saved.identity, ledger.book) != saved.medium:
         say_moved(ledger, act, witnesses)
 
 
@@ -190,7 +190,7 @@ def _append_opened(ledger: Ledger, adding: Adding, act: Act, key: Callable[[], s
     identity = secrets.token_hex(16)
     body = {
         "ledger": identity,
-        "place": place_digest(identity, ledger.book),
+        "place": medium_digest(identity, ledger.book),
         "key": key(),
         "adopted": _adopted(adding.accounts, found) if adding.accounts.rows else None,
         **act.record(),

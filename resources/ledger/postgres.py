@@ -54,7 +54,7 @@ class PostgresBook:
         """Where it is, without anything secret."""
         return shown_address(self._url)
 
-    where = name
+    address = name
 
     def written(self) -> tuple[int, ...]:
         """How many rows there are."""
@@ -64,7 +64,7 @@ class PostgresBook:
             found = connection.execute("select count(*) as many, coalesce(max(row), 0) as last from density.entries")
             return tuple(int(number) for row in found for number in row.values())
 
-    def place(self) -> str:
+    def medium(self) -> str:
         """The cluster's own number and the database's: one that was restored from a dump elsewhere differs.
 
         A standby that takes over has both, as it should. A clone of the disk has them too; only an anchor tells.
@@ -76,9 +76,9 @@ class PostgresBook:
             ).fetchall()
         return f"{found[0]['cluster']} {found[0]['database']}"
 
-    def old_place(self) -> str:
+    def earlier_medium(self) -> str:
         """No earlier version kept a book here."""
-        return self.place()
+        return self.medium()
 
     def read(self) -> Records:
         """All rows, of one moment."""
@@ -106,7 +106,7 @@ class PostgresBook:
             take_lock(connection, name)
             yield
 
-    def kept(self, charge: str) -> bytes | None:
+    def draw(self, charge: str) -> bytes | None:
         """The file of the draw that a charge paid for."""
         with self._connected() as connection:
             found = connection.execute("select content from density.draws where charge = %s", (charge,)).fetchall()
@@ -196,8 +196,8 @@ class _PostgresWriter:
             "insert into density.draws (charge, entry, content) values (%s, %s, %s) on conflict do nothing",
             (charge, entry, content),
         )
-        (kept,) = self._connection.execute("select content from density.draws where charge = %s", (charge,)).fetchall()
-        if bytes(kept["content"]) != content:
+        (found,) = self._connection.execute("select content from density.draws where charge = %s", (charge,)).fetchall()
+        if bytes(found["content"]) != content:
             raise LedgerError(
                 f"a draw must be kept as it was made, but another one for its charge was put into {self._name}. "
                 "Nothing was noted. Find out who writes there besides this software"

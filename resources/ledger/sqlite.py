@@ -51,7 +51,7 @@ class SqliteBook:
         return self.file.name
 
     @property
-    def where(self) -> str:
+    def address(self) -> str:
         """The whole path."""
         return str(self.file)
 
@@ -63,15 +63,15 @@ class SqliteBook:
                 seen += [file.stat().st_mtime_ns, file.stat().st_size]
         return tuple(seen)
 
-    def place(self) -> str:
+    def medium(self) -> str:
         """The file's own number, its file system's and the machine's: a copy differs in one of them.
 
         The number alone is not enough: copied to an empty disk of the same kind a file often gets the same. A clone of
         the whole disk has all three; only an anchor outside tells of it.
         """
-        return f"{self.old_place()} {os.statvfs(self.file).f_fsid} {_machine()}"
+        return f"{self.earlier_medium()} {os.statvfs(self.file).f_fsid} {_machine()}"
 
-    def old_place(self) -> str:
+    def earlier_medium(self) -> str:
         """As it was said before file system and machine belonged to it."""
         return str(self.file.stat().st_ino)
 
@@ -103,7 +103,7 @@ class SqliteBook:
         """Nothing to wait for: processes of this machine wait for each other by locks of files."""
         return nullcontext()
 
-    def kept(self, charge: str) -> bytes | None:
+    def draw(self, charge: str) -> bytes | None:
         """Nothing: the draws of one machine are its files."""
         return None
 

@@ -34,7 +34,7 @@ from resources.sql.ordered import OutOfOrder
 from resources.tables.files import private_files
 from resources.tables.spill import spill_folder
 from resources.tables.store import Store
-from resources.tables.weeks import Kept
+from resources.tables.weeks import StoredWeek
 
 PARTS_IN_MEMORY = 8  # records grow when they are read and sorted; so many parts of files would fit
 BYTES_FOR_ITSELF = 8_000_000  # what the database needs before the first row
@@ -107,10 +107,10 @@ class DuckdbEngine:
         return take(self._by_sql(query, *asked))
 
     def _in_order(self, query: Model, week: date, parameters: dict[str, Any], report: Report) -> Iterator[pa.Table]:
-        kept = {table: self._store.current_week(table, week) for table in query.reads if table in PER_USER}
-        if not all(found.local and len(found.files) == 1 for found in kept.values()):
+        stored = {table: self._store.current_week(table, week) for table in query.reads if table in PER_USER}
+        if not all(found.local and len(found.files) == 1 for found in stored.values()):
             raise OutOfOrder("visits must lie in one file of this machine")
-        files = {table: Path(found.files[0]) for table, found in kept.items()}
+        files = {table: Path(found.files[0]) for table, found in stored.items()}
         towers, threads = self._store.read_public("towers"), self._settings.threads
         try:
             yield from ordered.tables(query.name, files, towers, parameters, threads)
@@ -135,22 +135,22 @@ class DuckdbEngine:
     ) -> Iterator[pa.Table]:
         big = [table for table in query.reads if table in PER_USER]
         # Once for all buckets: each is compared with its digest, which takes as long as to read it.
-        kept = {table: self._store.current_week(table, week) for table in {"visits", *big}}
-        for system in [found.system for found in kept.values() if not found.local][:1]:
+        stored = {table: self._store.current_week(table, week) for table in {"visits", *big}}
+        for system in [found.system for found in stored.values() if not found.local][:1]:
             connection.register_filesystem(system)
-        ranges = self._buckets(kept["visits"], week)
+        ranges = self._buckets(stored["visits"], week)
         for done, (above, upto) in enumerate(ranges, start=1):
             key = ColumnExpression("user_key")
             in_bucket = (key > ConstantExpression(above)) & (key <= ConstantExpression(upto))
             with self._unquoted(query):
                 for table in big:
-                    files = connection.read_parquet(list(kept[table].files))
+                    files = connection.read_parquet(list(stored[table].files))
                     files.filter(in_bucket).create_view(table, replace=True)
                 rows = connection.sql(query.sql, params=used(query, parameters)).to_arrow_table()
             yield rows
             report(f"{query.name}: {done / len(ranges):.0%}")
 
-    def _buckets(self, visits: Kept, week: date) -> list[tuple[int, int]]:
+    def _buckets(self, visits: StoredWeek, week: date) -> list[tuple[int, int]]:
         try:
             return buckets(visits, self.rows_per_bucket)
         except (*ARROW_DAMAGE, ValueError) as error:
@@ -179,7 +179,7 @@ def _on_this_machine(files: Sequence[RecordFile]) -> list[Path]:
     return [file for file in files if isinstance(file, Path)]
 
 
-def buckets(visits: Kept, rows_per_bucket: int) -> list[tuple[int, int]]:
+def buckets(visits: StoredWeek, rows_per_bucket: int) -> list[tuple[int, int]]:
     """Ranges of user keys (above, up to), together all keys, each with about so many rows.
 
     A user belongs to one range whole, because ranges are cut between keys and a user has one key. Within a row group
@@ -193,7 +193,7 @@ def buckets(visits: Kept, rows_per_bucket: int) -> list[tuple[int, int]]:
     return list(pairwise(edges))
 
 
-def _row_groups(visits: Kept, name: str) -> Iterator[tuple[int, int]]:
+def _row_groups(visits: StoredWeek, name: str) -> Iterator[tuple[int, int]]:
     """The largest user key and the number of rows of each row group of a file."""
     with visits.opened(name) as file:
         metadata = pq.read_metadata(file)

@@ -32,7 +32,7 @@ ROWS_AT_ONCE = 500_000
 BYTES = 400_000_000  # of a few parts at work, with the copies that are made of them
 LARGEST_TABLE = 1_000_000
 UNKNOWN = "visits must be at towers of the public list"
-OF_USER, OF_PLACE = 1_226_874_159, 1_597_334_677  # see truncated_visits.sql
+OF_USER, OF_CANDIDATE = 1_226_874_159, 1_597_334_677  # see truncated_visits.sql
 UNIT = 65_536  # of weights, see tower_series.sql
 
 
@@ -63,13 +63,13 @@ def truncated_visits(
     visits: Path, towers: pl.DataFrame, parameters: dict[str, Any], threads: int
 ) -> Iterator[pa.Table]:
     """The rows of `truncated_visits.sql`, in their order; at least one part, which may be empty."""
-    places = Places(towers)
+    listed = TowerList(towers)
 
     def truncated(rows: pa.Table) -> pa.Table:
         new_user = _first_rows(rows)
         key, hour = (rows[name].to_numpy().astype(np.int64, copy=False) for name in ("user_key", "hour"))
-        place = places.site[places.positions(rows["tower_id"])] * HOURS + hour
-        chosen = kept(new_user, key, hour, place, parameters)
+        site_hour = listed.site[listed.positions(rows["tower_id"])] * HOURS + hour
+        chosen = kept(new_user, key, hour, site_hour, parameters)
         return rows.take(pa.array(chosen)).cast(_as_the_database_says(rows.schema))
 
     return in_turn(truncated, _whole_users(visits, VISIT), threads)
@@ -81,15 +81,15 @@ def _as_the_database_says(schema: pa.Schema) -> pa.Schema:
     return pa.schema([field.with_type(pa.string()) if field.type in large else field for field in schema])
 
 
-def kept(new_user: Bools, key: Ints, hour: Ints, place: Ints, parameters: dict[str, Any]) -> Ints:
+def kept(new_user: Bools, key: Ints, hour: Ints, site_hour: Ints, parameters: dict[str, Any]) -> Ints:
     """Positions of the visits that truncation keeps, ascending.
 
-    new_user: whether a row is the first of its user. place: site and hour as one number.
+    new_user: whether a row is the first of its user. site_hour: both as one number.
     """
     new_hour = new_user.copy()
     new_hour[1:] |= hour[1:] != hour[:-1]
     first = np.flatnonzero(new_hour)  # of each hour of a user
-    chosen = _one_of_each(first, len(hour), lambda at: _drawn(key[at], place[at], parameters["site_salt"]))
+    chosen = _one_of_each(first, len(hour), lambda at: _drawn(key[at], site_hour[at], parameters["site_salt"]))
     of_user = np.flatnonzero(new_user[first])  # of each user, the first hour
     hours = np.diff(of_user, append=len(first))
     busy = np.flatnonzero(hours > parameters["visits_per_user"])
@@ -107,11 +107,11 @@ def tower_series(
     visits: Path, truncated: Path, towers: pl.DataFrame, parameters: dict[str, Any], threads: int
 ) -> pa.Table:
     """The rows of `tower_series.sql`."""
-    places, cells = Places(towers), len(towers) * HOURS
+    listed, cells = TowerList(towers), len(towers) * HOURS
 
     def seen(rows: pa.Table) -> tuple[Ints, Ints]:
         many = np.diff(np.flatnonzero(_first_rows(rows)), append=len(rows))  # visits of each user
-        cell = places.cells(rows)
+        cell = listed.cells(rows)
         weight = np.minimum(UNIT, np.floor(np.sqrt(parameters["weight_l"] * UNIT**2 // many)))
         # Doubles hold these sums exactly: 2^37 rows of 2^16 each would be too many.
         weighted = np.bincount(cell, np.repeat(weight, many), cells)
@@ -119,7 +119,7 @@ def tower_series(
 
     def left(rows: pa.Table) -> Ints:
         _refuse_other_hours(rows["hour"].to_numpy())
-        return np.bincount(places.cells(rows), minlength=cells)
+        return np.bincount(listed.cells(rows), minlength=cells)
 
     counts = {name: np.zeros(cells, dtype=np.int64) for name in ("original", "truncated", "weighted")}
     for original, weighted in in_turn(seen, _whole_users(visits, VISIT), threads):
@@ -134,7 +134,7 @@ def tower_series(
     )
 
 
-class Places:
+class TowerList:
     """The public list of towers, in which those of visits are found."""
 
     def __init__(self, towers: pl.DataFrame) -> None:
@@ -213,9 +213,9 @@ def _runs(start: Ints, long: Ints) -> Ints:
     return np.asarray(np.arange(long.sum()) + np.repeat(start - before, long))
 
 
-def _drawn(key: Ints, place: Ints, salt: int) -> Ints:
+def _drawn(key: Ints, candidate: Ints, salt: int) -> Ints:
     """The keyed numbers that order a user's rows, see truncated_visits.sql."""
-    number = _modulo(key * OF_USER + place * OF_PLACE + salt)
+    number = _modulo(key * OF_USER + candidate * OF_CANDIDATE + salt)
     for _ in range(2):
         number = _modulo(_modulo(number * number) * number)
     return number

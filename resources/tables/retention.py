@@ -29,8 +29,8 @@ def purge(store: Store, week: date, revision: int, *, force: bool = False) -> li
     force: erase even if it is not; the week can then never be released from what is kept here.
     """
     with ExitStack() as alone:
-        kept = {file.name for file in store.confidential.iterdir() if file.is_dir()}
-        for table in sorted({*kept, *RELEVANT}):
+        tables = {file.name for file in store.confidential.iterdir() if file.is_dir()}
+        for table in sorted({*tables, *RELEVANT}):
             alone.enter_context(store.locked(f"{table}-{week}"))  # whoever is writing ends first
         lacking = "; ".join(lacks(store, week, revision))
         if lacking and not force:

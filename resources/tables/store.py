@@ -29,7 +29,7 @@ from resources.tables.stamps import Stamp, difference, geography_stamp, stamp_of
 from resources.tables.week_files import WeekFiles
 from resources.tables.week_objects import Attempt, WeekObjects
 from resources.tables.week_writer import WeekWriter
-from resources.tables.weeks import Kept, NotWhole, Weeks
+from resources.tables.weeks import NotWhole, StoredWeek, Weeks
 
 
 class Store(ReleasedTables):
@@ -114,15 +114,15 @@ class Store(ReleasedTables):
 
     def read_week(self, table: str, week: date) -> pl.DataFrame:
         """One week of a confidential table, without its week column."""
-        kept = self.current_week(table, week)
+        stored = self.current_week(table, week)
         try:
             with ExitStack() as opened:
-                files = [opened.enter_context(kept.opened(file)) for file in kept.files]
+                files = [opened.enter_context(stored.opened(file)) for file in stored.files]
                 return pl.concat([pl.read_parquet(file) for file in files]).drop("week")
         except POLARS_DAMAGE as error:
             raise self.damaged(table, week, f"reading it gave {type(error).__name__}") from None
 
-    def current_week(self, table: str, week: date) -> Kept:
+    def current_week(self, table: str, week: date) -> StoredWeek:
         """The files of a week, after a look at whether they are whole and what they were made under."""
         if not self.weeks.exists(table, week):
             why = "its confidential zone was erased" if self.purge_note(week).exists() else "it was never made"
@@ -136,15 +136,15 @@ class Store(ReleasedTables):
                 "mend that, then materialise it again"
             )
         try:
-            kept = self.weeks.look(table, week)
+            stored = self.weeks.look(table, week)
         except NotWhole as found:
             raise self.damaged(table, week, str(found)) from None
-        if changed := difference(kept.stamp, self._stamp_now(table)):
+        if changed := difference(stored.stamp, self._stamp_now(table)):
             raise BadInput(
                 f"{table} of the week of {week} must be made under the settings it is used under, but {changed}: "
                 "materialise it again, with what it comes from"
             )
-        return kept
+        return stored
 
     def damaged(self, table: str, week: date, found: str) -> BadInput:
         """What to say of a week that is not what was written, or cannot be read; never what was read."""
@@ -171,9 +171,9 @@ class Store(ReleasedTables):
 
     def week_shape(self, table: str, week: date) -> tuple[int, dict[str, str]]:
         """How many rows a week of a confidential table has (itself confidential), and its columns' types."""
-        kept, rows, types = self.current_week(table, week), 0, {}
-        for name in kept.files:
-            with kept.opened(name) as file:
+        stored, rows, types = self.current_week(table, week), 0, {}
+        for name in stored.files:
+            with stored.opened(name) as file:
                 metadata = pq.read_metadata(file)
             rows, types = rows + metadata.num_rows, column_types(metadata.schema.to_arrow_schema())
         return rows, types

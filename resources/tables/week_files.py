@@ -19,7 +19,7 @@ from resources.tables.digests import Keyed, digest, is_whole, note_digest
 from resources.tables.files import private_files
 from resources.tables.stamps import Stamp
 from resources.tables.week_writer import STAMP, WeekWriter
-from resources.tables.weeks import Kept, NotWhole
+from resources.tables.weeks import NotWhole, StoredWeek
 
 FAULTY = ".faulty"  # beside a week that a check has found wrong
 
@@ -39,7 +39,7 @@ class WeekFiles:
         """Whether a week is there."""
         return self.file(table, week).exists()
 
-    def look(self, table: str, week: date) -> Kept:
+    def look(self, table: str, week: date) -> StoredWeek:
         """The file of a week that is there; raises `NotWhole` if it is not what was written."""
         file = self.file(table, week)
         if not is_whole(file, self._keyed):
@@ -48,7 +48,7 @@ class WeekFiles:
             stamp = json.loads((pq.read_schema(file).metadata or {}).get(STAMP, b"{}"))
         except (*ARROW_DAMAGE, ValueError) as error:
             raise NotWhole(f"reading it gave {type(error).__name__}") from None
-        return Kept((str(file),), stamp, LocalFileSystem())
+        return StoredWeek((str(file),), stamp, LocalFileSystem())
 
     @contextmanager
     def writing(self, table: str, week: date, stamp: Stamp) -> Iterator[WeekWriter]:

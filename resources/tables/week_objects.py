@@ -34,7 +34,7 @@ from resources.tables.files import private_files, write_durably
 from resources.tables.spill import spill_folder
 from resources.tables.stamps import Stamp
 from resources.tables.week_writer import WeekWriter
-from resources.tables.weeks import Kept, NotWhole
+from resources.tables.weeks import NotWhole, StoredWeek
 
 CURRENT, STARTED, FAULTY = "CURRENT", "STARTED", "FAULTY"
 PARQUET = ".parquet"
@@ -71,7 +71,7 @@ class WeekObjects:
         with reaching(self._url):
             return bool(self._system.exists(self._current(table, week)))
 
-    def look(self, table: str, week: date) -> Kept:
+    def look(self, table: str, week: date) -> StoredWeek:
         """The files of a week that is there; raises `NotWhole` if they are not what was written."""
         noted = self._noted(table, week)
         folder = f"{self._folder(table, week)}/{noted['attempt']}"
@@ -83,7 +83,7 @@ class WeekObjects:
                 raise NotWhole("a file of it is missing") from None
         if found != noted["files"]:
             raise NotWhole("it is not what was written")
-        return Kept(tuple(map(self._openable, files)), noted["stamp"], self._system)
+        return StoredWeek(tuple(map(self._openable, files)), noted["stamp"], self._system)
 
     @contextmanager
     def writing(self, table: str, week: date, stamp: Stamp) -> Iterator[WeekWriter]:

@@ -24,7 +24,7 @@ class NotWhole(ValueError):
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredWeek:
     """The files of a week of a table, found to be what was written.
 
     stamp: what it was made under.
@@ -56,7 +56,7 @@ class Weeks(Protocol):
     def exists(self, table: str, week: date) -> bool:
         """Whether a week is there."""
 
-    def look(self, table: str, week: date) -> Kept:
+    def look(self, table: str, week: date) -> StoredWeek:
         """The files of a week that is there; raises `NotWhole` if they are not what was written."""
 
     def writing(self, table: str, week: date, stamp: Stamp) -> AbstractContextManager[WeekWriter]:

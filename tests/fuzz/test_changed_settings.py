@@ -8,7 +8,7 @@ from spoiled_files import raw_exceptions, spoiled_toml
 from density_assets.calendar import week_clock
 from density_assets.errors import BadInput
 from density_assets.geography.source import city_cells
-from density_assets.records.confinement import named_files, refuse_kept
+from density_assets.records.confinement import named_files, refuse_our_files
 from density_assets.records.found_files import record_files
 from density_assets.settings import Settings, load_settings
 from resources.sql.duckdb_engine import DuckdbEngine
@@ -72,7 +72,7 @@ def use(settings: Settings, store: Store) -> None:
     week_clock(settings.city.first_week, settings.city.zone)
     assert isinstance(settings.revision_of("2007-09-10"), int)
     assert settings.engine.memory_bytes >= 10**6
-    refuse_kept(named_files(settings), store.folder.parent)
+    refuse_our_files(named_files(settings), store.folder.parent)
     stamp_values(settings)
     with DuckdbEngine(store, settings.engine).connect() as connection:
         connection.execute("select $l, $c, $w, $t", {

@@ -36,7 +36,10 @@ OF_SQL = (
     "tests/privacy/test_sensitivity.py::test_an_hour_that_happens_twice_counts_once",
 )
 OF_DOORS = ("tests/graph/test_doors.py", "tests/privacy/test_neighbours_in_the_graph.py")
-OF_LEDGER = ("tests/unit/resources/test_ledger.py", "tests/unit/resources/test_measurements.py")
+OF_LEDGER = (
+    *(f"tests/unit/resources/ledger/test_{what}.py" for what in ("opening", "paying", "tampering", "copies")),
+    "tests/unit/resources/test_measurements.py",
+)
 OF_DECISIONS = ("tests/unit/resources/test_deciding.py", *OF_LEDGER)
 OF_CHAINS = (f"{UNIT}/test_accounts.py", "tests/privacy/test_two_readers.py")
 OF_VERIFIER = (

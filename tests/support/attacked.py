@@ -14,7 +14,7 @@ from town import Town, make_town
 from density_assets.city import City
 from density_assets.definitions import BLUEPRINTS, build
 from density_assets.settings import load_settings
-from resources.ledger.ledger import Ledger, place_digest
+from resources.ledger.ledger import Ledger, medium_digest
 from resources.ledger.opening import backup, say_moved
 from resources.ledger.witnesses import NOTHING
 
@@ -131,7 +131,7 @@ def attack_on(released: Released, folder: Path) -> Attack:
     copied.set(str(released.anchor), str(anchor))
     made = Attack(copied, mine)
     accounts = Ledger(mine).accounts()
-    if accounts.place != place_digest(accounts.identity, Ledger(mine).book):
+    if accounts.medium != medium_digest(accounts.identity, Ledger(mine).book):
         say_moved(Ledger(mine), ACT, NOTHING)  # the copy is honest so far
     return made
 

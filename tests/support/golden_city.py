@@ -194,7 +194,7 @@ def fix_chance() -> None:
         return hashlib.sha256(seed.encode()).hexdigest()[: 2 * n]
 
     secrets.token_hex = fixed
-    SqliteBook.place = lambda self: "here"
+    SqliteBook.medium = lambda self: "here"
 
 
 def ask_for_no_acknowledgement() -> None:

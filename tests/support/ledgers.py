@@ -10,9 +10,9 @@ from density_assets.privacy.acts import Act
 from density_assets.privacy.charges import Budget
 from density_assets.privacy.noise import OpenDpNoise
 from density_assets.settings import PrivacySettings, Settings, load_settings
-from resources.ledger.ledger import Ledger, Order, place_digest
+from resources.ledger.chosen_book import book_at
+from resources.ledger.ledger import Ledger, Order, medium_digest
 from resources.ledger.opening import Found, open_for_people, say_moved
-from resources.ledger.places import book_at
 from resources.ledger.witnesses import NOTHING, Witnesses
 from resources.measurements import Measurements
 from resources.tables.store import Store
@@ -30,7 +30,7 @@ def open_ledger(city: City) -> None:
     accounts = city.ledger.accounts()
     if not accounts.declared:
         open_for_people(city.ledger, ACT, city.new_key, Found([], NOTHING), adopt=False)
-    elif accounts.place != place_digest(accounts.identity, city.ledger.book):
+    elif accounts.medium != medium_digest(accounts.identity, city.ledger.book):
         say_moved(city.ledger, ACT, NOTHING)  # a test works on a copy of a home
     acknowledge_input(city.ledger, city.settings)
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from postgres import OWNER, SERVICE, USER, Server
 
+from density_assets.privacy.accounts import Records
+from resources.ledger.chosen_book import book_at
 from resources.ledger.ledger import Ledger
-from resources.ledger.places import book_at
 
 
 @dataclass(frozen=True)
@@ -80,3 +81,11 @@ class PostgresShelf:
 
 
 Shelf = SqliteShelf | PostgresShelf
+
+
+def same_rows(one: Records, other: Records) -> bool:
+    """Whether two books say the same."""
+    return all(
+        list(map(dict, getattr(one, name))) == list(map(dict, getattr(other, name)))
+        for name in ("charges", "draws", "entries")
+    )

@@ -14,7 +14,7 @@ from documented import documented
 from density_assets.cli.app import app
 from density_assets.environment import HOME
 from density_assets.settings import Settings
-from resources.ledger.places import shared_book
+from resources.ledger.chosen_book import shared_book
 from resources.ledger.postgres_tables import SERVICE
 
 ROOT = Path(__file__).parents[2]

@@ -162,9 +162,9 @@ def _next(past: State, measured: Measured, ground: Ground) -> tuple[Seen, State]
     size = sizes(joined.mean, joined.sigma, ground)
     hours = Profile.of(joined, size, past.hours, ground.near, RELEARNED).hours
     seen = _seen(measured, Look.at(measured, Profile.of(pooled, size, hours, ground.near), past.evidence), ground)
-    kept, use, odd_weeks = remembered(seen.towers, seen.days, past.odd_weeks, seen.week.use)
+    memory, use, odd_weeks = remembered(seen.towers, seen.days, past.odd_weeks, seen.week.use)
     learned = replace(past, hours=hours, odd_weeks=odd_weeks, evidence=past.evidence + seen.evidence)
-    return seen, learned.faded(kept).with_week(replace(seen.week, use=use))
+    return seen, learned.faded(memory).with_week(replace(seen.week, use=use))
 
 
 def first_look(past: State, measured: Measured, ground: Ground) -> Look:

@@ -61,8 +61,8 @@ def remembered(towers: Mask, days: Mask, odd_weeks: Floats, use: Floats) -> tupl
     """What of the past each tower and hour keeps, how far this week counts for it, and the days' new counts."""
     in_row = np.where(days, odd_weeks + 1, 0)
     usual = in_row >= PATIENCE
-    kept, taught = np.ones_like(use), use.copy()
+    memory, taught = np.ones_like(use), use.copy()
     taught[:, np.repeat(days & ~usual, DAY)] *= TAUGHT
-    kept[:, np.repeat(usual, DAY)] = FORGOTTEN
-    kept[towers], taught[towers] = FORGOTTEN, 1.0
-    return kept, taught, np.where(usual, 0.0, in_row)
+    memory[:, np.repeat(usual, DAY)] = FORGOTTEN
+    memory[towers], taught[towers] = FORGOTTEN, 1.0
+    return memory, taught, np.where(usual, 0.0, in_row)

@@ -107,9 +107,9 @@ class State:
             weeks=self.weeks + 1,
         )
 
-    def faded(self, kept: Floats) -> "State":
-        """The past as the next week sees it. kept: from 0 to 1, what of it each tower and hour keeps."""
-        left, towers = FADING * kept, FADING * kept.min(axis=1)
+    def faded(self, memory: Floats) -> "State":
+        """The past as the next week sees it. memory: from 0 to 1, what of it each tower and hour keeps."""
+        left, towers = FADING * memory, FADING * memory.min(axis=1)
         return replace(
             self,
             total=left * self.total,

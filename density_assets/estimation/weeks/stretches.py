@@ -123,8 +123,8 @@ def _stretch(candidate: _Candidate, residual: Floats, expected: Floats, sigma: f
     if candidate.event and candidate.width > 1:
         rest = residual[candidate.tower, hours] - change
         shape = rest - rest.mean()
-        kept = max(0.0, 1 - sigma**2 * (candidate.width - 1) / max(float(shape @ shape), 1e-9))
-        change, own = change + kept * shape, sigma * np.sqrt(kept)
+        signal = max(0.0, 1 - sigma**2 * (candidate.width - 1) / max(float(shape @ shape), 1e-9))
+        change, own = change + signal * shape, sigma * np.sqrt(signal)
     return Stretch(candidate.tower, candidate.start, change, error, own)
 
 

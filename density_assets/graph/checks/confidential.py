@@ -115,9 +115,9 @@ def _users(step: RecordStep) -> dict[int, int]:
     return _asked_before[visits]
 
 
-def _mass_kept(step: RecordStep, name: str, place: tuple[str, ...]) -> dg.AssetCheckResult:
+def _mass_kept(step: RecordStep, name: str, key: tuple[str, ...]) -> dg.AssetCheckResult:
     towers, mapped = step.read("tower_series"), step.read(name)
-    dense = mapped.select(*place, "hour").n_unique() == len(mapped) and len(mapped) % HOURS == 0
+    dense = mapped.select(*key, "hour").n_unique() == len(mapped) and len(mapped) % HOURS == 0
     kept = all(mass_kept(*(_by_hour(table, column)[None] for table in (towers, mapped))) for column in COLUMNS)
     return fault_answer(step, name, [] if dense and kept else ["visits are made or lost between shapes"])
 

@@ -1,7 +1,7 @@
 """What the releases of a calendar year have cost, as a small chart with the budget as a line.
 
-This module turns weeks and epsilons into places; templates/spending.svg draws them. The chart stands on the audit page,
-a figure per year, and as a picture of its own in the UI, the newest years one below the other
+This module turns weeks and epsilons into positions; templates/spending.svg draws them. The chart stands on the audit
+page, a figure per year, and as a picture of its own in the UI, the newest years one below the other
 (templates/spending_years.svg, which brings the style along).
 """
 
@@ -37,7 +37,7 @@ class Axes:
 class Mark:
     """A line across the chart and what stands beside it."""
 
-    place: float
+    position: float
     text: str
 
 
@@ -52,7 +52,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Chart:
-    """A year in places of the picture, ready to be drawn."""
+    """A year in positions of the picture, ready to be drawn."""
 
     year: str
     summary: str

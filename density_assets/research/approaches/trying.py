@@ -34,7 +34,7 @@ def population(source: Source, people: int, places: int, seed: int) -> Traces:
     if source.data is None:
         return town(people, places, seed, source.week)
     reading, _ = study_traces(source.data, source.settings)
-    source.report(str(reading.kept))
+    source.report(str(reading.tally))
     week = reading.traces.week(0)
     return replace(week, positions=week.positions * METRES_PER_KILOMETRE)
 

@@ -13,9 +13,9 @@ from density_assets.research.membership.victims import choose_victims
 from density_assets.research.study import Source
 from density_assets.research.traces.commuters import commuters
 from density_assets.research.traces.files import study_traces
-from density_assets.research.traces.kept import Kept
 from density_assets.research.traces.matrix import Traces
 from density_assets.research.traces.recipe import Prior, Recipe
+from density_assets.research.traces.tally import Tally
 
 USERS, SEED = 300, 2008
 # The generated city is small enough for minutes: a tenth of the published 2,000 samples. Its people are sparse, like
@@ -39,23 +39,23 @@ UNPLACED = " Where the stations are is not known, so SPG is left out: name a lis
 class People:
     """Traces, how to attack them, and whom.
 
-    victims: (mobility groups, victims). kept: what was read of files; None where people are generated.
+    victims: (mobility groups, victims). tally: what was read of files; None where people are generated.
     """
 
     traces: Traces
     recipe: Recipe
     victims: NDArray[np.int64]
-    kept: Kept | None = None
+    tally: Tally | None = None
 
     @cached_property
     def described(self) -> str:
         """Who was read, as the publication describes its data (§2.1): means ± deviations over users."""
         events, places, slots = volume(self.traces).values()
-        kept = "Generated people." if self.kept is None else str(self.kept)
+        read = "Generated people." if self.tally is None else str(self.tally)
         return (
             f"{len(events):,} users with {events.mean():,.0f} ± {events.std():,.0f} events, {places.mean():.1f} ± "
             f"{places.std():.1f} of {self.traces.rois} ROIs and {slots.mean():.0f} ± {slots.std():.0f} active slots of "
-            f"{self.traces.hours} hours. {kept}{'' if self.traces.placed else UNPLACED}"
+            f"{self.traces.hours} hours. {read}{'' if self.traces.placed else UNPLACED}"
         )
 
     @cached_property
@@ -89,13 +89,13 @@ class People:
 
 def load_people(source: Source) -> People:
     """The traces DATA names, as the recipe beside them says; without DATA, a generated city."""
-    kept: Kept | None = None
+    tally: Tally | None = None
     if source.data is None:
         traces, recipe = commuters(USERS, GENERATED.weeks, SEED), GENERATED
     else:
         reading, recipe = study_traces(source.data, source.settings)
-        traces, kept = reading.traces, reading.kept
-    people = People(traces, recipe, choose_victims(traces, SEED), kept)
+        traces, tally = reading.traces, reading.tally
+    people = People(traces, recipe, choose_victims(traces, SEED), tally)
     _ = people.weeks  # before workers are forked: they inherit it
     source.report(people.described)
     return people

@@ -28,14 +28,14 @@ class Days:
     """Days of people who are in one cell at every stamp; the last is the one that is released.
 
     xy: centres of the cells. cells: (days, people, stamps). clock: hour of the day of each stamp.
-    source: whose days they are; published numbers differ. kept: what was read of files.
+    source: whose days they are; published numbers differ. tally: what was read of files.
     """
 
     xy: Floats
     cells: NDArray[np.int32]
     clock: Floats
     source: Literal["crowd", "taxis"] = "crowd"
-    kept: str = ""
+    tally: str = ""
 
     def streams(self) -> list[Floats]:
         """The histograms of each day."""
@@ -43,9 +43,9 @@ class Days:
 
     @property
     def described(self) -> str:
-        """Whose days they are, and what was kept of files."""
+        """Whose days they are, and what was read of files."""
         days, people, stamps = self.cells.shape
-        made = f"{people:,} people of a simulated crowd" if self.source == "crowd" else self.kept
+        made = f"{people:,} people of a simulated crowd" if self.source == "crowd" else self.tally
         return f"{made.rstrip('.')}. {days} days of {stamps} stamps, {len(self.xy):,} cells."
 
     @property
@@ -75,11 +75,11 @@ def load_days(source: Source) -> Days:
         return Days(simulated.xy, simulated.cells, np.array(HOURS, dtype=np.float64))
     asked = read_recipe(source.data, gps=BEIJING)
     read = read_days(source.data, asked)
-    source.report(str(read.kept))
+    source.report(str(read.tally))
     if len(read.days) < 2:
         raise BadInput(f"traces must cover two days or more, got {len(read.days)}: windows are learnt from days before")
     clock = np.arange(read.cells.shape[2]) * asked.minutes / 60
-    return Days(read.xy, read.cells[-PAST - 1 :], clock, "taxis", str(read.kept))
+    return Days(read.xy, read.cells[-PAST - 1 :], clock, "taxis", str(read.tally))
 
 
 def load_streams(source: Source) -> Streams:

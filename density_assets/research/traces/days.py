@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from density_assets.errors import BadInput
-from density_assets.research.traces.kept import Kept
 from density_assets.research.traces.placed_records import Connection, grid_centres, judged, placed_points, read_with
 from density_assets.research.traces.recipe import FILE, Recipe
+from density_assets.research.traces.tally import Tally
 
 DAY = 24 * 60  # minutes
 METRES = 1_000.0  # per kilometre
@@ -32,7 +32,7 @@ class DailyCells:
     xy: NDArray[np.float64]
     cells: NDArray[np.int32]
     days: tuple[date, ...]
-    kept: Kept
+    tally: Tally
 
 
 def read_days(data: Path, recipe: Recipe) -> DailyCells:
@@ -46,7 +46,7 @@ def read_days(data: Path, recipe: Recipe) -> DailyCells:
 
 
 def _days(connection: Connection, data: Path, recipe: Recipe) -> DailyCells:
-    usable, kept = judged(connection, placed_points(connection, data, recipe), recipe)
+    usable, tally = judged(connection, placed_points(connection, data, recipe), recipe)
     stamp = f"cast(floor(second / {60 * recipe.minutes}) as bigint)"
     # Of two positions in the same second the cell with the larger number counts: files have no order between them.
     last = usable.project(f"record_user, {stamp} as stamp, {{'second': second, 'roi': roi}} as seen").aggregate(
@@ -59,7 +59,7 @@ def _days(connection: Connection, data: Path, recipe: Recipe) -> DailyCells:
     cells = np.full((len(numbers), len(users), DAY // recipe.minutes), -1, dtype=np.int32)
     cells[at, row, slot] = np.asarray(found["roi"])
     days = tuple(recipe.first_week + timedelta(days=number) for number in numbers.tolist())
-    return DailyCells(METRES * grid_centres(recipe), _carried(cells), days, kept)
+    return DailyCells(METRES * grid_centres(recipe), _carried(cells), days, tally)
 
 
 def _carried(cells: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from density_assets.calendar import HOURS
 from density_assets.errors import BadInput
 from density_assets.records.parquet_files import column_names, open_columns
-from density_assets.research.traces.kept import Kept
 from density_assets.research.traces.matrix import Traces, binary
 from density_assets.research.traces.placed_records import (
     Connection,
@@ -28,6 +27,7 @@ from density_assets.research.traces.placed_records import (
 )
 from density_assets.research.traces.recipe import Recipe, read_recipe
 from density_assets.research.traces.stations import read_stations
+from density_assets.research.traces.tally import Tally
 from density_assets.research.traces.trace_tables import PARQUET, open_traces, trace_files
 from density_assets.settings import Settings
 
@@ -36,10 +36,10 @@ VISIT = ("user_id", "hour", "tower_id")  # columns of a table of visits
 
 @dataclass(frozen=True)
 class Reading:
-    """Traces, and what was kept of the records."""
+    """Traces, and how many records were used."""
 
     traces: Traces
-    kept: Kept
+    tally: Tally
 
 
 def study_traces(data: Path, settings: Settings) -> tuple[Reading, Recipe]:
@@ -62,9 +62,9 @@ def read_traces(data: Path, recipe: Recipe) -> Reading:
 
 
 def _gps(connection: Connection, data: Path, recipe: Recipe) -> Reading:
-    points, kept = _distinct(connection, placed_points(connection, data, recipe), recipe)
+    points, tally = _distinct(connection, placed_points(connection, data, recipe), recipe)
     grid = (recipe.rows, recipe.columns)
-    return Reading(_traces(points, recipe.rows * recipe.columns, recipe, grid_centres(recipe), grid), kept)
+    return Reading(_traces(points, recipe.rows * recipe.columns, recipe, grid_centres(recipe), grid), tally)
 
 
 def _taps(connection: Connection, data: Path, recipe: Recipe) -> Reading:
@@ -91,23 +91,23 @@ def _visits(connection: Connection, data: Path, recipe: Recipe) -> Reading:
 def _at_stations(connection: Connection, placed: Relation, data: Path, recipe: Recipe) -> Reading:
     """Stations are numbered in the order of their names: those of the list, or without one those that were seen."""
     if recipe.stations is None:
-        points, kept = _distinct(connection, placed, recipe)
+        points, tally = _distinct(connection, placed, recipe)
         names, roi = np.unique(np.asarray(points["roi"]).astype(str), return_inverse=True)
         line = np.stack([np.arange(len(names), dtype=np.float64), np.zeros(len(names))], axis=1)
         traces = _traces({**points, "roi": roi}, len(names), recipe, line, None)
-        return Reading(replace(traces, placed=False), kept)
+        return Reading(replace(traces, placed=False), tally)
     stations = read_stations(data, recipe)
     connection.register("stations", pl.DataFrame({"name": stations.names}))
     known = placed.project("record_user, hour, roi, roi in (select name from stations) as inside")
-    points, kept = _distinct(connection, known, recipe)
+    points, tally = _distinct(connection, known, recipe)
     roi = np.searchsorted(stations.names, np.asarray(points["roi"]).astype(str))
-    return Reading(_traces({**points, "roi": roi}, len(stations.names), recipe, stations.positions, None), kept)
+    return Reading(_traces({**points, "roi": roi}, len(stations.names), recipe, stations.positions, None), tally)
 
 
-def _distinct(connection: Connection, placed: Relation, recipe: Recipe) -> tuple[dict[str, NDArray[np.generic]], Kept]:
+def _distinct(connection: Connection, placed: Relation, recipe: Recipe) -> tuple[dict[str, NDArray[np.generic]], Tally]:
     """Distinct user, ROI and hour of what can be used."""
-    usable, kept = judged(connection, placed, recipe)
-    return usable.project("record_user, roi, hour").distinct().fetchnumpy(), kept
+    usable, tally = judged(connection, placed, recipe)
+    return usable.project("record_user, roi, hour").distinct().fetchnumpy(), tally
 
 
 def _traces(

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from density_assets.calendar import HOURS, week_clock
 from density_assets.damage import STREAM_DAMAGE
 from density_assets.errors import BadInput
-from density_assets.research.traces.kept import Kept
 from density_assets.research.traces.recipe import FILE, Recipe
+from density_assets.research.traces.tally import Tally
 from density_assets.research.traces.trace_tables import POINT, open_traces, trace_files
 
 Connection = duckdb.DuckDBPyConnection
@@ -52,7 +52,7 @@ def placed_points(connection: Connection, data: Path, recipe: Recipe) -> Relatio
     )
 
 
-def judged(connection: Connection, placed: Relation, recipe: Recipe) -> tuple[Relation, Kept]:
+def judged(connection: Connection, placed: Relation, recipe: Recipe) -> tuple[Relation, Tally]:
     """The records that can be used, and how many cannot be, by reason; refused if none can.
 
     placed: record_user, hour, roi and inside, and what else a reader needs; null where unreadable.
@@ -70,7 +70,7 @@ def judged(connection: Connection, placed: Relation, recipe: Recipe) -> tuple[Re
             f"Say in {FILE} beside the traces where and when they are"
         )
     ((users,),) = usable.aggregate("count(distinct record_user)").fetchall()
-    return usable, Kept(recipe, sum(by_reason.values()), left_out, users)
+    return usable, Tally(recipe, sum(by_reason.values()), left_out, users)
 
 
 def local_second(recipe: Recipe) -> str:

@@ -22,9 +22,9 @@ from density_assets.research.markdown_tables import markdown
 from density_assets.research.metrics.relative_error import mre
 from density_assets.research.study import Row
 from density_assets.research.weeks.cities import CityPlan, CountedCity, Generator, Ground
+from density_assets.research.weeks.counted_weeks import TRUNCATED_TO, counted_city, truncated_week
 from density_assets.research.weeks.counting import WEIGHTS, TruncatedCounts, WeekCounts
 from density_assets.research.weeks.estimators import LEARNING, week_by_week
-from density_assets.research.weeks.kept_weeks import TRUNCATED_TO, counted_city, truncated_week
 from density_assets.research.weeks.measuring import Promise, measure
 from density_assets.research.weeks.sizes_study import SmallCity, released_under
 

@@ -23,9 +23,9 @@ from density_assets.research.metrics.relative_error import mre
 from density_assets.research.plots.sizes import over_people
 from density_assets.research.study import Row, Source, Study, averaged
 from density_assets.research.weeks.cities import CityPlan, CountedCity, Generator, planned
+from density_assets.research.weeks.counted_weeks import TRUNCATED_TO, counted_city, truncated_week
 from density_assets.research.weeks.counting import TruncatedCounts
 from density_assets.research.weeks.estimators import LEARNING, LEARNING_NAME, LEARNING_VERSION
-from density_assets.research.weeks.kept_weeks import TRUNCATED_TO, counted_city, truncated_week
 from density_assets.research.weeks.measuring import Promise, measure
 from density_assets.research.weeks.study_cities import KEPT
 from density_assets.schemes import SCHEMES

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 
 from density_assets.research.study import Row, Source
 from density_assets.research.weeks.cities import CityPlan, CountedCity, embedded, own, patchwork
+from density_assets.research.weeks.counted_weeks import counted_city
 from density_assets.research.weeks.estimators import LEARNING_NAME, LEARNING_VERSION
-from density_assets.research.weeks.kept_weeks import counted_city
 from density_assets.research.weeks.measuring import Promise
 from density_assets.research.weeks.pedestrians import POPULATION, VISITS, pedestrian_city
 

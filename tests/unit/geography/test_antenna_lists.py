@@ -13,7 +13,7 @@ from density_assets.geography.cells import read_cells
 from density_assets.geography.public_files import public_files
 from density_assets.geography.source import city_cells, city_towers
 from density_assets.geography.towers import read_towers
-from density_assets.records.confinement import refuse_kept
+from density_assets.records.confinement import refuse_our_files
 from density_assets.settings import load_settings
 
 INSIDE = {"A": (X0 + 500.5, Y0 + 500), "B": (X0 + 1500, Y0 + 500)}
@@ -133,7 +133,7 @@ def test_files_in_a_folder_are_still_not_those_that_this_software_keeps(tmp_path
     (tmp_path / "net").mkdir()
     (tmp_path / "net/part.parquet").symlink_to(kept)
     with pytest.raises(BadInput, match="must not be what this software keeps"):
-        refuse_kept(public_files(tmp_path / "net"), tmp_path / "home")
+        refuse_our_files(public_files(tmp_path / "net"), tmp_path / "home")
 
 
 # --- rows that hold for a while ---------------------------------------------------------------------------------------

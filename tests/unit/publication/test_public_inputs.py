@@ -16,7 +16,13 @@ from density_assets.publication.files import Naming
 from density_assets.publication.keeping import PublishedStays
 from density_assets.publication.people import Factor, PeopleFactors
 from density_assets.publication.people_tables import ENDS
-from density_assets.publication.public_inputs import PublicInputs, inputs_in, kept_digest, kept_inputs, written
+from density_assets.publication.public_inputs import (
+    PublicInputs,
+    inputs_in,
+    published_digest,
+    published_inputs,
+    written,
+)
 
 CELLS = ["SW", "SE", "NW"]
 REGIONS = regions_named(["S", "S", "N"], ["Süd", "Süd", "Nord"])
@@ -88,26 +94,26 @@ def published(folder: Path, content: bytes) -> tuple[Naming, list[Entry]]:
 
 def test_a_published_week_keeps_its_inputs_when_settings_change(tmp_path: Path) -> None:
     files, entries = published(tmp_path, BEFORE)
-    digest = kept_digest(files, entries)
+    digest = published_digest(files, entries)
     assert digest == hashlib.sha256(BEFORE).hexdigest()
-    assert kept_inputs(files, digest, [BEFORE, TODAY]) == BEFORE
-    assert kept_inputs(files, digest, [TODAY, BEFORE]) == BEFORE  # the file was changed by whoever can write there
+    assert published_inputs(files, digest, [BEFORE, TODAY]) == BEFORE
+    assert published_inputs(files, digest, [TODAY, BEFORE]) == BEFORE  # the file was changed by whoever can write there
 
 
 def test_a_week_published_without_stays_without(tmp_path: Path) -> None:
     files, entries = published(tmp_path, b"")
-    assert kept_digest(files, entries) == ""
-    assert kept_inputs(files, "", [TODAY]) == b""
+    assert published_digest(files, entries) == ""
+    assert published_inputs(files, "", [TODAY]) == b""
 
 
 def test_what_is_lost_must_be_restored(tmp_path: Path) -> None:
     files, entries = published(tmp_path, BEFORE)
     with pytest.raises(PublishedStays, match="must keep the regions and factors"):
-        kept_inputs(files, kept_digest(files, entries), [b"", TODAY])
+        published_inputs(files, published_digest(files, entries), [b"", TODAY])
 
 
 def test_only_what_the_ledger_knows_is_believed(tmp_path: Path) -> None:
     files, entries = published(tmp_path, BEFORE)
-    assert kept_digest(files, []) is None  # not published
+    assert published_digest(files, []) is None  # not published
     files.file("manifest", "json").write_text(json.dumps({"files": {}}))
-    assert kept_digest(files, entries) is None
+    assert published_digest(files, entries) is None

@@ -9,7 +9,7 @@ from density_assets.city import City
 from density_assets.definitions import build
 from density_assets.errors import BadInput
 from density_assets.graph.sealed import hidden_from_releases
-from density_assets.records.confinement import named_files, refuse_kept
+from density_assets.records.confinement import named_files, refuse_our_files
 from density_assets.records.found_files import is_complete, record_files
 from density_assets.settings import load_settings
 from resources.tables.roots import note_root, roots_under
@@ -23,7 +23,7 @@ def test_own_files_may_lie_beside_the_cities_of_the_home_and_be_links(tmp_path):
     mine.parent.mkdir()
     mine.touch()
     (tmp_path / "link.csv").symlink_to(mine)
-    refuse_kept([mine, tmp_path / "link.csv", tmp_path / "elsewhere.csv"], home)
+    refuse_our_files([mine, tmp_path / "link.csv", tmp_path / "elsewhere.csv"], home)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_what_is_kept_is_no_input_however_it_is_named(tmp_path, kept):
     (tmp_path / "cells.gpkg").symlink_to(home / kept)
     for name in (home / kept, tmp_path / "cells.gpkg", home / "town" / ".." / kept):
         with pytest.raises(BadInput, match="must not be what this software keeps"):
-            refuse_kept([name], home)
+            refuse_our_files([name], home)
 
 
 def test_public_lists_are_looked_at_before_anything_loads(town, tmp_path):
@@ -101,8 +101,8 @@ def test_weeks_of_any_city_are_no_input_wherever_they_lie(tmp_path):
     roots, away = roots_under(home), "s3://bucket/kept/hamlet/a.parquet"
     for name in (kept / "village" / "a.parquet", tmp_path / "link" / "village" / "a.parquet", away):
         with pytest.raises(BadInput, match="must not be what this software keeps"):
-            refuse_kept([name], home, roots)
-    refuse_kept([kept / "mine.csv", "s3://bucket/kept/hamlets/a.parquet"], home, roots)
+            refuse_our_files([name], home, roots)
+    refuse_our_files([kept / "mine.csv", "s3://bucket/kept/hamlets/a.parquet"], home, roots)
 
 
 def test_released_steps_open_neither_weeks_of_any_city_nor_what_opens_a_store(town, tmp_path, monkeypatch):

@@ -19,11 +19,11 @@ from resources.anchors import (
     Anchored,
     AnchorFile,
     AnchorRepository,
-    Place,
+    Keeper,
     TimeStamps,
     anchor,
     heads,
-    places,
+    keepers,
     signed_head,
 )
 from resources.ledger.book import LedgerError
@@ -63,7 +63,7 @@ def repository(tmp_path, home) -> AnchorRepository:
 
 
 @pytest.fixture(params=["file", "git"])
-def place(request, tmp_path, home) -> Place:
+def keeper(request, tmp_path, home) -> Keeper:
     """Either kind of anchor that is read back."""
     if request.param == "git":
         return request.getfixturevalue("repository")
@@ -76,18 +76,18 @@ def empty(file: Path) -> Path:
     return file
 
 
-def written(place: Place) -> Path:
+def written(keeper: Keeper) -> Path:
     """Where the lines are."""
-    return place.file if isinstance(place, AnchorFile) else place.folder / f"{BOOK.identity}.jsonl"
+    return keeper.file if isinstance(keeper, AnchorFile) else keeper.folder / f"{BOOK.identity}.jsonl"
 
 
-def test_heads_are_read_back_as_they_were_kept(place):
-    assert heads(place) == []
+def test_heads_are_read_back_as_they_were_kept(keeper):
+    assert heads(keeper) == []
     for row in (1, 3, 4):
-        anchor(head(row), place)
-    anchor(head(2, OTHER, "a" * 64), place)
-    assert sorted(heads(place)) == sorted([*known(1, 3, 4), Anchored(OTHER, 2, "a" * 64)])
-    assert [json.loads(line) for line in written(place).read_bytes().splitlines()][:3] == [head(1), head(3), head(4)]
+        anchor(head(row), keeper)
+    anchor(head(2, OTHER, "a" * 64), keeper)
+    assert sorted(heads(keeper)) == sorted([*known(1, 3, 4), Anchored(OTHER, 2, "a" * 64)])
+    assert [json.loads(line) for line in written(keeper).read_bytes().splitlines()][:3] == [head(1), head(3), head(4)]
 
 
 def test_a_head_is_signed_by_the_key_of_the_ledger():
@@ -104,19 +104,19 @@ def test_a_head_is_signed_by_the_key_of_the_ledger():
     assert signature == OPERATOR.sign(json.dumps(said, sort_keys=True, separators=(",", ":")).encode())
 
 
-def test_the_same_head_is_kept_once(place):
+def test_the_same_head_is_kept_once(keeper):
     for _ in range(3):
-        anchor(head(3), place)
-    assert heads(place) == known(3)
+        anchor(head(3), keeper)
+    assert heads(keeper) == known(3)
 
 
-def test_a_ledger_that_was_cut_or_rewritten_is_refused(place):
-    anchor(head(3), place)
+def test_a_ledger_that_was_cut_or_rewritten_is_refused(keeper):
+    anchor(head(3), keeper)
     for contradiction in (head(2), head(3, hashed="0" * 64)):
         with pytest.raises(BadInput, match="which knows row 3"):
-            anchor(contradiction, place)
-    anchor(head(2, OTHER, "a" * 64), place)  # of another ledger it knows nothing
-    assert len(heads(place)) == 2
+            anchor(contradiction, keeper)
+    anchor(head(2, OTHER, "a" * 64), keeper)  # of another ledger it knows nothing
+    assert len(heads(keeper)) == 2
 
 
 DAMAGE = {
@@ -134,18 +134,18 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("what", DAMAGE)
-def test_a_damaged_line_is_an_error_that_names_it(place, what):
+def test_a_damaged_line_is_an_error_that_names_it(keeper, what):
     for row in (1, 3):
-        anchor(head(row), place)
-    file = written(place)
+        anchor(head(row), keeper)
+    file = written(keeper)
     first, second = file.read_bytes().splitlines(keepends=True)
     file.write_bytes(first + DAMAGE[what](second))
-    if isinstance(place, AnchorRepository):  # as if it had been written so
-        git(place.folder, "commit", "--quiet", "--amend", "--all", "--no-edit")
+    if isinstance(keeper, AnchorRepository):  # as if it had been written so
+        git(keeper.folder, "commit", "--quiet", "--amend", "--all", "--no-edit")
     with pytest.raises(BadInput, match=f"line 2 of .*{file.name} does not: "):
-        heads(place)
+        heads(keeper)
     with pytest.raises(BadInput, match="line 2 of "):
-        anchor(head(4), place)
+        anchor(head(4), keeper)
 
 
 def test_an_anchor_inside_the_home_is_refused(tmp_path, home):
@@ -268,13 +268,13 @@ def test_a_commit_that_fails_is_an_error_and_is_made_up_for(repository):
 
 
 def test_nothing_is_anchored_unless_the_settings_say_so(home):
-    assert places(Settings(), home) == []
+    assert keepers(Settings(), home) == []
 
 
-def test_places_are_seen_from_the_settings_file(tmp_path, home):
+def test_keepers_are_seen_from_the_settings_file(tmp_path, home):
     file = tmp_path / "my.toml"
     file.write_text('[anchor]\nfile = "heads.jsonl"\ngit = "kept"\ntimestamp = "https://stamps.example/tsr"\n')
-    assert places(load_settings(file), home) == [
+    assert keepers(load_settings(file), home) == [
         AnchorFile(tmp_path / "heads.jsonl", home),
         AnchorRepository(tmp_path / "kept", home),
         TimeStamps("https://stamps.example/tsr", home),

@@ -63,10 +63,10 @@ def test_the_order_of_lines_does_not_matter(folder):
 
 
 def test_lines_that_cannot_be_used_are_counted_by_reason(folder):
-    kept = read(folder).kept
-    assert kept.left_out == {"outside the box": 1, "outside the weeks": 1, "unreadable": 4}
-    assert (kept.records, kept.used, kept.users) == (11, 5, 2)
-    assert read(folder / "1.txt").kept.left_out == {}
+    tally = read(folder).tally
+    assert tally.left_out == {"outside the box": 1, "outside the weeks": 1, "unreadable": 4}
+    assert (tally.records, tally.used, tally.users) == (11, 5, 2)
+    assert read(folder / "1.txt").tally.left_out == {}
 
 
 def test_cells_are_500_metres_wide_and_cover_the_box(folder):

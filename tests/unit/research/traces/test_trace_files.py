@@ -40,26 +40,26 @@ def test_one_file_per_cab(tmp_path):
     (tmp_path / "sizes.csv").write_text("cab,lines\nabboip,8\n")
     reading = read(tmp_path)
     assert points(reading) == {("abboip", 16, 8), ("abboip", 16, 9), ("x-1", 16, 503)}
-    assert {k: v for k, v in reading.kept.left_out.items() if k != "unreadable"} == {
+    assert {k: v for k, v in reading.tally.left_out.items() if k != "unreadable"} == {
         "outside the box": 1,
         "outside the weeks": 1,
     }
-    assert reading.kept.left_out["unreadable"] >= 2
-    assert reading.kept.records == reading.kept.used + sum(reading.kept.left_out.values())
-    assert (reading.kept.used, reading.kept.users) == (4, 2)
+    assert reading.tally.left_out["unreadable"] >= 2
+    assert reading.tally.records == reading.tally.used + sum(reading.tally.left_out.values())
+    assert (reading.tally.used, reading.tally.users) == (4, 2)
     assert reading.traces.grid == (10, 10)
     assert reading.traces.matrix.shape == (2, 100 * 504)
 
 
 def test_what_was_kept_is_said_with_box_grid_clocks_and_weeks(tmp_path):
     (tmp_path / "cabs.txt").write_text(f"7 {HERE} {MONDAY_8}\n7 {HERE} {MONDAY_8 + 1}\n8 0 0 {MONDAY_8}\n")
-    assert str(read(tmp_path).kept) == (
+    assert str(read(tmp_path).tally) == (
         "3 records read, 2 kept (users: 1). Left out: 1 outside the box. 504 hours: 3 weeks from 2008-05-19, on "
         "clocks of UTC-7. Box: latitude 37.74 to 37.82, longitude -122.47 to -122.37, a grid of 10 x 10 (rows x "
         "columns)."
     )
     (tmp_path / "traces.toml").write_text('timezone = "America/Los_Angeles"\nweeks = 1\nnorth = 38.0\nrows = 3\n')
-    assert str(read(tmp_path).kept) == (
+    assert str(read(tmp_path).tally) == (
         "3 records read, 2 kept (users: 1). Left out: 1 outside the box. 168 hours: 1 week from 2008-05-19, on "
         "clocks of America/Los_Angeles. Box: latitude 37.74 to 38, longitude -122.47 to -122.37, a grid of 3 x 10 "
         "(rows x columns)."
@@ -73,7 +73,7 @@ def test_one_combined_file(tmp_path):
     )
     reading = read(file)
     assert points(reading) == {("7", 16, 8), ("8", 0, 8)}
-    assert reading.kept.left_out == {"unreadable": 2}
+    assert reading.tally.left_out == {"unreadable": 2}
 
 
 LAYOUTS = {
@@ -103,7 +103,7 @@ def test_the_same_point_in_every_form(tmp_path, name):
     (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
     reading = read(tmp_path)
     assert points(reading) == {("a", 16, 8)}
-    assert reading.kept.left_out == ({"unreadable": 1} if "garbage" in name else {})
+    assert reading.tally.left_out == ({"unreadable": 1} if "garbage" in name else {})
 
 
 def test_lines_without_their_fields_and_numbers_that_are_none_are_counted(tmp_path):
@@ -112,7 +112,7 @@ def test_lines_without_their_fields_and_numbers_that_are_none_are_counted(tmp_pa
     (tmp_path / "cabs.csv").write_text("\n".join(["cab,lat,lon,unixtime", *rows, f'"{good}', good]))
     reading = read(tmp_path)
     assert points(reading) == {("a", 16, 8)}
-    assert reading.kept.left_out == {"unreadable": 4}
+    assert reading.tally.left_out == {"unreadable": 4}
 
 
 def test_lines_that_are_far_too_long_or_hold_odd_bytes_are_counted(tmp_path):
@@ -121,7 +121,7 @@ def test_lines_that_are_far_too_long_or_hold_odd_bytes_are_counted(tmp_path):
     (tmp_path / "cabs.csv").write_text("\n".join(["cab,lat,lon,unixtime", *odd, good]))
     reading = read(tmp_path)
     assert points(reading) == {("a", 16, 8)}
-    assert reading.kept.left_out == {"unreadable": 4}
+    assert reading.tally.left_out == {"unreadable": 4}
 
 
 @pytest.mark.parametrize("kind", ["string", "double", "timestamp"])
@@ -135,7 +135,7 @@ def test_values_that_nobody_can_read_are_counted_alone(tmp_path, kind):
     pq.write_table(pa.table(table | {"unixtime": times.cast(pa.timestamp("ms", "UTC"))}), tmp_path / "cabs.parquet")
     reading = read(tmp_path)
     assert points(reading) == {("a", 16, 8)}
-    assert reading.kept.left_out == {"unreadable": 1}
+    assert reading.tally.left_out == {"unreadable": 1}
 
 
 def test_a_column_the_recipe_names_is_taken_and_no_other(tmp_path):
@@ -180,7 +180,7 @@ def test_named_columns(tmp_path, ending):
     (tmp_path / "traces.toml").write_text('user = "who"\nlat = "y"\nlon = "x"\ntime = "when"\nweeks = 1\n')
     reading = read(tmp_path)
     assert points(reading) == {("a", 16, 8), ("b", 16, 10)}
-    assert reading.kept.left_out == {"unreadable": 1}
+    assert reading.tally.left_out == {"unreadable": 1}
     (tmp_path / "traces.toml").write_text('user = "whom"\n')
     with pytest.raises(BadInput, match="did you mean 'who'"):
         read(tmp_path)
@@ -195,7 +195,7 @@ def test_taps_on_the_clocks_of_a_zone(tmp_path):
     (tmp_path / "traces.toml").write_text('kind = "taps"\n')
     reading = read(tmp_path)
     assert points(reading) == {("a", 1, 8), ("b", 0, 27 * 24 + 2)}
-    assert reading.kept.left_out == {"outside the weeks": 1, "unreadable": 3}
+    assert reading.tally.left_out == {"outside the weeks": 1, "unreadable": 3}
     assert reading.traces.grid is None
 
 
@@ -210,7 +210,7 @@ def test_a_list_of_stations_says_where_and_which_they_are(tmp_path):
     taps_with_stations(tmp_path, "\ufeffstation,x,y\nZürich,7.5,1\nBank,1,2\nAngel,1,3\n")
     reading = read(tmp_path)
     assert points(reading) == {("a", 1, 8), ("b", 2, 9)}  # Angel, Bank, Zürich
-    assert reading.kept.left_out == {"at unknown stations": 1}
+    assert reading.tally.left_out == {"at unknown stations": 1}
     assert reading.traces.positions.tolist() == [[1, 3], [1, 2], [7.5, 1]]
     assert reading.traces.placed
     (tmp_path / "traces.toml").write_text('kind = "taps"\nweeks = 1\n')

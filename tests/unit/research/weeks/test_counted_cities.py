@@ -8,8 +8,8 @@ import pytest
 
 from density_assets.calendar import HOURS
 from density_assets.research.weeks.cities import planned
+from density_assets.research.weeks.counted_weeks import counted_city, truncated_week
 from density_assets.research.weeks.counting import CLAMP, TOWER_NORM, WEIGHTS, count_truncated, count_week
-from density_assets.research.weeks.kept_weeks import counted_city, truncated_week
 
 GENERATORS = ("people", "patchwork")
 TOWERS = 30

@@ -1,4 +1,4 @@
-"""Weeks are simulated once and kept as compressed arrays in a study's folder; all cores work, progress is shown."""
+"""Weeks are simulated and counted once, then lie as compressed arrays in a study's folder; all cores work."""
 
 import io
 import multiprocessing
@@ -38,8 +38,8 @@ def truncated_week(plan: CityPlan, folder: Path) -> TruncatedCounts:
     if not file.exists():
         counts = count_truncated(plan.visits(1), len(plan.ground.towers), TRUNCATED_TO, plan.seed)
         write_durably(file, _compressed(truncated=counts.truncated.astype(np.float32), sampled=counts.sampled))
-    with np.load(file) as kept:
-        return TruncatedCounts(kept["truncated"].astype(np.float64), kept["sampled"])
+    with np.load(file) as saved:
+        return TruncatedCounts(saved["truncated"].astype(np.float64), saved["sampled"])
 
 
 def _keep(task: tuple[CityPlan, int, Path]) -> None:
@@ -52,8 +52,8 @@ def _keep(task: tuple[CityPlan, int, Path]) -> None:
 
 
 def _read(file: Path) -> WeekCounts:
-    with np.load(file) as kept:
-        arrays = {name: kept[name].astype(np.float64) for name in kept.files}
+    with np.load(file) as saved:
+        arrays = {name: saved[name].astype(np.float64) for name in saved.files}
     weighted = {weight_l: arrays[f"weighted_{weight_l}"] for weight_l in WEIGHTS}
     return WeekCounts(arrays["original"], weighted, arrays["tower_totals"], float(arrays["visits"]))
 

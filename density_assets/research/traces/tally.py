@@ -1,4 +1,4 @@
-"""What a reader of traces kept, in words: every study that takes DATA says it above its results."""
+"""How many records a reader of traces used, in words: every study that takes DATA says it above its results."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from density_assets.research.traces.recipe import Recipe
 
 
 @dataclass(frozen=True)
-class Kept:
+class Tally:
     """How many records were read, how many of them could not be used by reason, and whose the others are."""
 
     recipe: Recipe

@@ -27,7 +27,7 @@ def instance_settings(city: City) -> bytes:
     return plain + _SHARED.encode() if city.settings.dagster.storage else plain
 
 
-def name_storage(city: City) -> None:
+def name_database(city: City) -> None:
     """Let Dagster, in this process and those it starts, find the database that the settings name."""
     os.environ.pop(ADDRESS, None)
     if url := _address(city):

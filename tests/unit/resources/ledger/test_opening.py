@@ -1,0 +1,160 @@
+"""How a ledger is opened, and where it may lie: on one disk, one machine, once."""
+
+import os
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+from charges import NOBODY, charge, drawn, monday, paid
+from ledgers import ACT, KEY, acknowledge_input, opened_ledger, order
+
+from density_assets.city_settings import CitySettings
+from density_assets.errors import BadInput
+from density_assets.privacy.acknowledged import acknowledgement
+from density_assets.privacy.acts import Act
+from density_assets.settings import Settings
+from resources.ledger.book import LedgerError
+from resources.ledger.ledger import Ledger, medium_digest
+from resources.ledger.opening import (
+    Found,
+    open_by_itself,
+    open_for_people,
+    say_moved,
+)
+from resources.ledger.sqlite import SqliteBook
+from resources.ledger.witnesses import NOTHING, Named, Witnesses
+
+
+def test_for_real_people_nothing_is_charged_before_somebody_opened_the_ledger(tmp_path):
+    ledger = Ledger(tmp_path)
+    with pytest.raises(LedgerError, match=r"opened by a person .* does not exist: `density ledger init --by NAME"):
+        paid(ledger, charge())
+    open_by_itself(ledger, NOBODY, lambda: KEY, Found([], NOTHING))
+    with pytest.raises(LedgerError, match="opened by a person"):
+        paid(ledger, charge())
+    open_for_people(ledger, ACT, lambda: KEY, Found([], NOTHING), adopt=False)
+    acknowledge_input(ledger, order().settings)
+    paid(ledger, charge())
+    assert len(ledger.rows()) == 1
+
+
+def test_for_real_people_nothing_is_charged_before_somebody_looked_at_their_files(shelf):
+    """Once for each way of reading files; not again for a revision that was charged, never for simulated people."""
+    ledger = opened_ledger(shelf.home, shelf.url)
+    terms = order()
+    read_otherwise = replace(terms, settings=of_city(visit_user="imsi"))
+    one, two = charge(), charge(door="noisy_totals")
+    ledger.reserve([charge(population=NOBODY)], read_otherwise, NOTHING)
+    before = ledger.accounts().head
+    with pytest.raises(BadInput, match=r"they have changed since.* Nothing was charged and nothing drawn"):
+        ledger.reserve([one, two], read_otherwise, NOTHING)
+    assert ledger.accounts().head == before
+    ledger.reserve([one], terms, NOTHING)
+    ledger.reserve([one, two], read_otherwise, NOTHING)
+    with pytest.raises(BadInput, match="a person must look"):
+        ledger.reserve([replace(one, revision=2, measurement="2")], read_otherwise, NOTHING)
+    acknowledge_input(ledger, read_otherwise.settings)
+    ledger.reserve([charge("2007-09-17")], read_otherwise, NOTHING)
+    ledger.reserve([charge("2007-09-24")], terms, NOTHING)  # what was acknowledged once stays so
+    assert len(ledger.rows()) == 5
+
+
+def test_another_approval_acknowledges_no_files(shelf):
+    ledger = opened_ledger(shelf.home, shelf.url)
+    settings = of_city(visit_user="imsi")
+    body = acknowledgement(settings)
+    for other in ({**body, "what": "revision"}, {**body, "city": "paris"}, {**body, "inputs": "0" * 64}):
+        ledger.record("approval", other, ACT, NOTHING)
+    with pytest.raises(BadInput, match="a person must look"):
+        ledger.reserve([charge()], replace(order(), settings=settings), NOTHING)
+
+
+def of_city(**changed) -> Settings:
+    return Settings().model_copy(update={"city": CitySettings.model_construct(**changed)})
+
+
+def test_a_ledger_is_opened_once_and_has_an_identity_of_its_own(tmp_path):
+    one, other = opened_ledger(tmp_path / "one"), opened_ledger(tmp_path / "other")
+    assert one.accounts().identity != other.accounts().identity
+    with pytest.raises(BadInput, match="opened once"):
+        open_for_people(one, ACT, lambda: KEY, Found([], NOTHING), adopt=False)
+
+
+def test_for_simulated_people_it_opens_by_itself_and_for_nobody_else(tmp_path):
+    ledger = Ledger(tmp_path)
+    assert not open_by_itself(ledger, "subscribers", lambda: KEY, Found([], NOTHING))
+    assert not ledger.accounts().exists
+    assert open_by_itself(ledger, NOBODY, lambda: KEY, Found([], NOTHING))
+    assert not open_by_itself(ledger, NOBODY, lambda: KEY, Found([], NOTHING))
+    paid(ledger, charge(population=NOBODY))
+
+
+def test_a_new_ledger_beside_anything_that_was_released_is_refused(tmp_path):
+    for witnesses in (
+        Witnesses(drawn=(Named("a" * 64, "a draw"),)),
+        Witnesses(hashes=(Named("a" * 64, "a chain"),)),
+        Witnesses(releases=(Named("a" * 16, "a table"),)),
+        Witnesses(ledgers=(Named("a" * 32, "a statement"),)),
+    ):
+        with pytest.raises(LedgerError, match=r"lacks 1 .* named by a .* restore a newer backup"):
+            open_by_itself(Ledger(tmp_path), NOBODY, lambda: KEY, Found([], witnesses))
+        with pytest.raises(LedgerError, match="lacks 1"):
+            open_for_people(Ledger(tmp_path), ACT, lambda: KEY, Found([], witnesses), adopt=True)
+    assert not Ledger(tmp_path).accounts().exists
+
+
+def test_a_released_table_bears_witness_that_its_release_was_drawn_not_that_it_was_charged(ledger):
+    """Else a ledger that is cut before the draw was begun would pay for another one."""
+    made, table = charge(), Witnesses(releases=(Named("a" * 16, "a table"),))
+    ledger.reserve([made], order(release={"name": "a" * 16}), NOTHING)
+    with pytest.raises(LedgerError, match="named by a table"):
+        ledger.accounts(table)
+    ledger.begin_draw(made.measurement, made.events)
+    assert ledger.accounts(table).releases == {"a" * 16}
+
+
+def test_a_copy_is_refused_until_somebody_says_that_it_was_moved(file_ledger, tmp_path):
+    ledger = file_ledger
+    drawn(ledger, charge(monday(0)))
+    copied = tmp_path / "copied"
+    copied.mkdir()
+    (copied / "ledger.sqlite").write_bytes(ledger.file.read_bytes())
+    copy = Ledger(copied)
+    with pytest.raises(LedgerError, match="is a copy or was moved to another disk"):
+        paid(copy, charge(monday(1)))
+    say_moved(copy, Act("ann", "the old disk is gone"), NOTHING)
+    paid(copy, charge(monday(1)))
+    assert [entry.body["by"] for entry in copy.accounts().of("moved")] == ["ann"]
+
+
+def test_a_copy_with_the_same_number_on_another_disk_or_machine_is_a_copy(file_ledger, monkeypatch):
+    """`cp -a` to an empty disk often gives a file the number it had."""
+    ledger = file_ledger
+    ledger.refuse_unready("subscribers")
+    monkeypatch.setattr("resources.ledger.sqlite._machine", lambda: "another")
+    with pytest.raises(LedgerError, match="is a copy or was moved"):
+        ledger.refuse_unready("subscribers")
+    monkeypatch.undo()
+    elsewhere = SimpleNamespace(f_fsid=os.statvfs(ledger.file).f_fsid + 1)
+    monkeypatch.setattr("resources.ledger.sqlite.os.statvfs", lambda file: elsewhere)
+    with pytest.raises(LedgerError, match="is a copy or was moved"):
+        ledger.refuse_unready("subscribers")
+
+
+def test_a_ledger_whose_medium_was_its_number_alone_still_opens(tmp_path, monkeypatch):
+    monkeypatch.setattr(SqliteBook, "medium", SqliteBook.earlier_medium)
+    ledger = opened_ledger(tmp_path)
+    monkeypatch.undo()
+    ledger.refuse_unready("subscribers")
+    say_moved(ledger, ACT, NOTHING)  # says it as it is said today
+    ledger.refuse_unready("subscribers")
+    assert ledger.accounts().medium == medium_digest(ledger.accounts().identity, ledger.book)
+
+
+def test_a_ledger_that_is_moved_on_its_disk_goes_on(file_ledger, tmp_path):
+    ledger = file_ledger
+    paid(ledger, charge(monday(0)))
+    ledger.file.rename(tmp_path / "elsewhere.sqlite")
+    (tmp_path / "moved").mkdir()
+    (tmp_path / "elsewhere.sqlite").rename(tmp_path / "moved" / "ledger.sqlite")
+    paid(Ledger(tmp_path / "moved"), charge(monday(1)))
