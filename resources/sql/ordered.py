@@ -96,7 +96,7 @@ def kept(new_user: Bools, key: Ints, hour: Ints, site_hour: Ints, parameters: di
     contested = _runs(of_user[busy], hours[busy])
     at = chosen[contested]
     order = _drawn(key[at], hour[at], parameters["hour_salt"])
-    ranked = np.lexsort((order, np.repeat(np.arange(len(busy)), hours[busy])))  # within each user
+    ranked = np.argsort(np.repeat(np.arange(len(busy)) * KEYS, hours[busy]) + order)  # within each user
     rank = _runs(np.zeros_like(busy), hours[busy])
     keep = np.ones(len(chosen), dtype=bool)
     keep[contested[ranked[rank >= parameters["visits_per_user"]]]] = False
@@ -193,17 +193,19 @@ def _refuse_other_hours(hour: Ints) -> None:
 
 def _one_of_each(first: Ints, rows: int, drawn: Callable[[Ints], Ints]) -> Ints:
     """Of each run of rows the one with the smallest number; only runs of several are drawn."""
-    chosen = first.copy()
-    long = np.diff(first, append=rows)
+    chosen, long = first.copy(), np.diff(first, append=rows)
     several = np.flatnonzero(long > 1)
-    if len(several):
-        at = _runs(first[several], long[several])
-        number, starts = drawn(at), np.cumsum(long[several]) - long[several]
-        smallest = np.repeat(np.minimum.reduceat(number, starts), long[several])
-        best = at[number == smallest]  # one of each: there are no ties within a user
-        if len(best) != len(several):
+    smallest = drawn(first[several])
+    for step in range(1, int(long.max(initial=1))):
+        longer = long[several] > step
+        several, smallest = several[longer], smallest[longer]
+        at = first[several] + step
+        number = drawn(at)
+        if (number == smallest).any():  # there are no ties within a user
             raise OutOfOrder("visits must be at most one per user, hour and tower")
-        chosen[several] = best
+        better = number < smallest
+        chosen[several[better]] = at[better]
+        smallest = np.minimum(smallest, number)
     return chosen
 
 

@@ -2,6 +2,7 @@
 
 import math
 from datetime import date
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import duckdb
@@ -30,16 +31,15 @@ PARAMETERS = {
 }
 
 
-@pytest.fixture(scope="module")
-def records(tmp_path_factory):
+def records_of(users: int, folder: Path) -> Path:
     """One file: every user once in each of the first hours of the week, hour by hour."""
-    file = tmp_path_factory.mktemp("records") / "records.parquet"
+    file = folder / "records.parquet"
     query = """copy (
         select 'subscriber-' || sha256((n % $users)::varchar) || sha256((-1 - n % $users)::varchar) as user_id,
             1189375200 + 3600 * (n // $users) + n % 3600 as time, 'A' as tower_id
         from range($users * $hours) t(n)
     ) to $file (format parquet, row_group_size 20000)"""
-    duckdb.execute(query, {"users": USERS, "hours": HOURS, "file": str(file)})
+    duckdb.execute(query, {"users": users, "hours": HOURS, "file": str(file)})
     return file
 
 
@@ -53,9 +53,14 @@ def written(folder, records, memory: str) -> tuple[Store, DuckdbEngine]:
     return store, engine
 
 
-def test_a_file_ten_times_the_memory_becomes_series_with_nothing_lost(tmp_path, records):
-    values = pq.read_metadata(records).num_rows * (len("subscriber-") + 128 + 8 + 1)  # bytes, without any overhead
-    assert values > 10 * 32e6
+def size(records: Path) -> int:
+    """How many bytes its values take, without any overhead."""
+    return pq.read_metadata(records).num_rows * (len("subscriber-") + 128 + 8 + 1)
+
+
+def test_a_file_ten_times_the_memory_becomes_series_with_nothing_lost(tmp_path):
+    records = records_of(USERS, tmp_path)
+    assert size(records) > 10 * 32e6
     store, engine = written(tmp_path, records, "32MB")
     for name in ("truncated_visits", "tower_series", "tower_totals", "one_visit_histogram"):
         engine.materialise(name, WEEK, PARAMETERS, lambda _: None)
@@ -73,7 +78,9 @@ def test_a_file_ten_times_the_memory_becomes_series_with_nothing_lost(tmp_path, 
     assert not list((store.confidential / "spill").rglob("*.tmp"))
 
 
-def test_too_little_memory_says_what_to_do_and_leaves_nothing(tmp_path, records):
+def test_too_little_memory_says_what_to_do_and_leaves_nothing(tmp_path):
+    records = records_of(USERS // 10, tmp_path)
+    assert size(records) > 10 * 3e6
     with pytest.raises(BadInput, match=r"must get by with engine\.memory.*raise it"):
         written(tmp_path, records, "3MB")
     assert not list((tmp_path / "town/confidential/staging").iterdir())

@@ -52,11 +52,11 @@ def evaluate(town, home) -> tuple[dg.ExecuteInProcessResult, str]:
         return result, "\n".join(entry.to_json() for entry in instance.all_logs(result.run_id))
 
 
-def test_real_people_are_compared_with_the_truth_only_when_a_person_asks(town, tmp_path):
-    made = ran(materialise(town.settings, tmp_path))
+def test_real_people_are_compared_with_the_truth_only_when_a_person_asks(released_once, released_town):
+    made = ran(released_once[-1])
     assert {"density_report", "audit_page", "release_database"} <= made
     assert "evaluation_metrics" not in made
-    assert ran(evaluate(town, tmp_path)[0]) == {"evaluation_metrics"}
+    assert ran(evaluate(*released_town)[0]) == {"evaluation_metrics"}
 
 
 def test_nothing_that_starts_by_itself_and_nothing_that_blocks_evaluates_real_people(town, tmp_path):
@@ -71,38 +71,44 @@ def test_nothing_that_starts_by_itself_and_nothing_that_blocks_evaluates_real_pe
     assert key not in definitions.resolve_job_def("weekly_release").asset_layer.selected_asset_keys
 
 
-def test_errors_of_real_people_stay_in_the_confidential_folder(town, tmp_path):
-    materialise(town.settings, tmp_path)
-    result, _ = evaluate(town, tmp_path)
+def test_errors_of_real_people_stay_in_the_confidential_folder(released_town):
+    town, home = released_town
+    result, _ = evaluate(town, home)
     assert set(shown(result, "evaluation_metrics").metadata) == {
         "dagster/column_schema",
         "dagster/column_lineage",
         "details",
     }
-    about = tmp_path / "town/confidential/about/evaluation_metrics"
+    about = home / "town/confidential/about/evaluation_metrics"
     by_hour = {f"{metric}_{by}" for metric in ("mre", "emd") for by in ("per_hour", "by_hour_of_day")}
     found = json.loads((about / f"{WEEK}.json").read_text())
     assert set(found) == {"rows", "mre", "pc", "emd", "emd_hours", "emd_standard_error"} | by_hour
     assert None in found["emd_per_hour"]  # hours in which one map alone is empty
     assert (about / f"{WEEK}_map_of_mre.png").exists()
-    assert not list((tmp_path / "town/release").glob("*evaluation*"))
+    assert not list((home / "town/release").glob("*evaluation*"))
 
 
-@pytest.mark.parametrize("real", [True, False])
-def test_a_failure_tells_of_real_people_only_that_there_was_one(town, tmp_path, monkeypatch, real):
-    if not real:
-        town.set('visits = "visits/{week}/*.csv"', "users = 500")
+@pytest.fixture
+def invented_people(town, tmp_path):
+    """A town of people who do not exist, and its home with one released week."""
+    town.set('visits = "visits/{week}/*.csv"', "users = 500")
     materialise(town.settings, tmp_path)
+    return town, tmp_path
+
+
+@pytest.mark.parametrize(("people", "real"), [("released_town", True), ("invented_people", False)])
+def test_a_failure_tells_of_real_people_only_that_there_was_one(request, monkeypatch, people, real):
+    town, home = request.getfixturevalue(people)
 
     def fail(truth, _):
         raise ValueError(f"the truth is {truth.sum():.0f} visits")
 
     monkeypatch.setattr(evaluation, "mre_per_hour", fail)
-    result, log = evaluate(town, tmp_path)
+    result, log = evaluate(town, home)
     assert not result.success
     assert ("the truth is" in log) is not real
     assert ("mre_per_hour" in log) is not real  # nor where it failed
-    file = tmp_path / f"town/confidential/about/evaluation_metrics/{WEEK}_failure.txt"
+    file = home / f"town/confidential/about/evaluation_metrics/{WEEK}_failure.txt"
     assert file.exists() is real
     if real:
         assert "the truth is 2 visits" in file.read_text()

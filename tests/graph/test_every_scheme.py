@@ -3,6 +3,7 @@
 import json
 
 import dagster as dg
+import polars as pl
 import pytest
 from ledgers import open_ledger
 from runs import MONDAY, WEEK, only, ran
@@ -82,6 +83,9 @@ def test_all_schemes_release_in_one_process_what_they_were_asked_for(town, tmp_p
         said = json.loads((folder / f"privacy_statement_{WEEK}.json").read_text())
         assert said["scheme"] == scheme
         assert outcome(folder / f"manifest_{WEEK}.json").status == 3  # whole; whose key it is is not asked
+        published = pl.read_parquet(folder / f"density_{WEEK}.parquet")["count"]
+        assert len(published) == 4 * 168
+        assert published.min() >= 0
         # the ledger knows a scheme by its draws: they are those of this city's plan
         charges = [row.charge for row in city.ledger.rows()]
         release = city.release(MONDAY)

@@ -47,9 +47,9 @@ def test_edges_follow_the_sql_and_nothing_public_reads_a_record():
         assert reads[name] <= open_to_all
 
 
-def test_a_week_end_to_end(town, tmp_path):
-    result = materialise(town.settings, tmp_path)
-    store = Store(tmp_path, "town", stamp_values(load_settings(town.settings)))
+def test_a_week_end_to_end(released_once):
+    town, home, result = released_once
+    store = Store(home, "town", stamp_values(load_settings(town.settings)))
     with duckdb.connect(str(store.release_database), read_only=True) as connection:
         tables = {name for (name,) in connection.sql("show tables").fetchall()}
         geometry = {"cells", "antennas", "towers", "tower_cells", "overlaps", "cover"}
@@ -86,8 +86,8 @@ def test_a_week_end_to_end(town, tmp_path):
     assert result.success
 
 
-def test_columns_are_described_with_their_origin(town, tmp_path):
-    result = materialise(town.settings, tmp_path)
+def test_columns_are_described_with_their_origin(released_once):
+    *_, result = released_once
     schema = shown(result, "iris_series").metadata["dagster/column_schema"].value
     described = {column.name: column.description for column in schema.columns}
     assert {column.name: column.type for column in schema.columns} == {
@@ -128,7 +128,9 @@ def test_metadata_of_a_synthetic_city_shows_pictures(town, tmp_path):
     assert shown(result, "visits").metadata["rows"].value > 500
 
 
-def versions(result: dg.ExecuteInProcessResult) -> dict[str, str]:
+def versions(settings: Path, home: Path) -> dict[str, str]:
+    """The data version of each public and confidential asset, after they were made once more."""
+    result = materialise(settings, home, asset_selection=[spec.key for spec in specs()])
     return {
         spec.key.to_user_string(): shown(result, spec.key.to_user_string()).tags["dagster/data_version"]
         for spec in specs()
@@ -136,11 +138,13 @@ def versions(result: dg.ExecuteInProcessResult) -> dict[str, str]:
 
 
 def test_data_versions_follow_content_and_those_of_real_people_the_run(town, tmp_path):
+    """Equal versions of equal records would tell whether records changed."""
+
     def unchanged(home: str) -> set[str]:
-        later = versions(materialise(town.settings, tmp_path / home))
+        later = versions(town.settings, tmp_path / home)
         return {name for name in first if first[name] == later[name]}
 
-    first = versions(materialise(town.settings, tmp_path / "a"))
+    first = versions(town.settings, tmp_path / "a")
     open_to_all = {spec.key.to_user_string() for spec in specs() if spec.tags["zone"] == "public"}
     assert unchanged("a") == unchanged("b") == open_to_all
     town.write_visits("ann,2007-09-10 09:10:00,A\n")
@@ -149,31 +153,30 @@ def test_data_versions_follow_content_and_those_of_real_people_the_run(town, tmp
 
 def test_data_versions_of_simulated_people_follow_their_content(town, tmp_path):
     town.set('visits = "visits/{week}/*.csv"', "users = 300")
-    first = versions(materialise(town.settings, tmp_path))
-    assert versions(materialise(town.settings, tmp_path)) == first
+    first = versions(town.settings, tmp_path)
+    assert versions(town.settings, tmp_path) == first
     town.set("users = 300", "users = 301")
-    town.set("[engine]", f"[revisions]\n{WEEK} = 2\n[engine]")
-    later = versions(materialise(town.settings, tmp_path))
+    later = versions(town.settings, tmp_path)
     assert {name for name in first if first[name] != later[name]} >= {"visits", "tower_series", "iris_series"}
     assert later["cells"] == first["cells"]
 
 
-def test_a_failed_week_leaves_the_stored_one(town, tmp_path):
-    materialise(town.settings, tmp_path)
-    store = Store(tmp_path, "town")
+def test_a_failed_week_leaves_the_stored_one(released_town):
+    town, home = released_town
+    store = Store(home, "town")
     before = {file: file.read_bytes() for file in store.confidential.glob("*/*.parquet")}
     (town.visits / "part-0.csv").write_text("wrong,columns\n1,2\n")
-    result = materialise(town.settings, tmp_path, raise_on_error=False)
+    result = materialise(town.settings, home, raise_on_error=False)
     assert not result.success
     assert {file: file.read_bytes() for file in store.confidential.glob("*/*.parquet")} == before
 
 
-def test_two_weeks_stand_side_by_side(town, tmp_path):
-    materialise(town.settings, tmp_path)
+def test_two_weeks_stand_side_by_side(released_town):
+    town, home = released_town
     other = town.folder / "visits" / NEXT
     other.mkdir()
     (other / "part.csv").write_text("user_id,time,tower_id\ncid,2007-09-18 10:00:00,B\n")
-    materialise(town.settings, tmp_path, NEXT)
-    with duckdb.connect(str(tmp_path / "town/confidential/confidential.duckdb"), read_only=True) as connection:
+    materialise(town.settings, home, NEXT)
+    with duckdb.connect(str(home / "town/confidential/confidential.duckdb"), read_only=True) as connection:
         weeks = connection.sql("select week::varchar, count(*) from visits group by 1 order by 1").fetchall()
     assert weeks == [(WEEK, 2), (NEXT, 1)]

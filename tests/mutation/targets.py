@@ -31,7 +31,7 @@ OF_MOVING = (
     "tests/unit/schemes/test_doors_of_schemes.py",
 )
 OF_SQL = (
-    "tests/unit/resources/test_engine.py",
+    "tests/unit/resources/sql/test_engine.py",
     "tests/privacy/test_sensitivity.py::test_adversaries_stay_within_the_bounds",
     "tests/privacy/test_sensitivity.py::test_an_hour_that_happens_twice_counts_once",
 )
@@ -40,7 +40,7 @@ OF_LEDGER = (
     *(f"tests/unit/resources/ledger/test_{what}.py" for what in ("opening", "paying", "tampering", "copies")),
     "tests/unit/resources/test_measurements.py",
 )
-OF_DECISIONS = ("tests/unit/resources/test_deciding.py", *OF_LEDGER)
+OF_DECISIONS = ("tests/unit/resources/ledger/test_deciding.py", *OF_LEDGER)
 OF_CHAINS = (f"{UNIT}/test_accounts.py", "tests/privacy/test_two_readers.py")
 OF_VERIFIER = (
     "tests/unit/publication/test_verify.py",
@@ -95,9 +95,9 @@ TARGETS = [
     *_of(SCHEMES, "__init__ additive fourier lowrank scheme run", OF_SCHEMES, (*ESTIMATION, *PUBLISHED)),
     *_of(SCHEMES, "drawn_tables", ("tests/unit/schemes/test_drawn_tables.py",)),
     *_of(MOVING, "perturbation schemes stream walk windows zcdp_budget", OF_MOVING, (*ESTIMATION, *PUBLISHED)),
-    *_models("events visits", "tests/unit/resources/test_ingest.py", *OF_SQL[1:]),
+    *_models("events visits", "tests/unit/resources/sql/test_ingest.py", *OF_SQL[1:]),
     *_models("truncated_visits tower_series tower_totals one_visit_histogram visit_total", *OF_SQL),
-    *_models("kept_per_user visits_per_user squares_per_user", "tests/unit/resources/test_engine.py"),
+    *_models("kept_per_user visits_per_user squares_per_user", "tests/unit/resources/sql/test_engine.py"),
     *_of("resources", "measurements", (*OF_LEDGER, "tests/privacy/test_drawn_once.py")),
     *_of("resources", "draws", (*OF_LEDGER, "tests/privacy/test_drawn_once.py")),
     *_of("resources/ledger", "ledger opening sqlite deciding", OF_DECISIONS),

@@ -5,7 +5,7 @@ Noise, clock, records and the installation's secret are fixed, everything else i
     python golden_city.py release <settings> <home> --weeks 2007-09-10 …    release weeks, in this process
     python golden_city.py --write                                           make the values under tests/golden again
 
-The code reads its settings when it is imported, so `released` starts a process for every settings file.
+What it fixes stays fixed in a process, so `released` starts one for every settings file.
 """
 
 import argparse
@@ -16,7 +16,6 @@ import json
 import os
 import pkgutil
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -27,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import warm
 from town import make_town
 
 WEEKS = ("2007-09-10", "2007-09-17")
@@ -77,16 +77,8 @@ def _write_records(folder: Path, monday: date) -> None:
 
 def released(settings: Path, home: Path, *weeks: str, noise: str = "", studies: Path | None = None) -> Path:
     """Release weeks in a process of their own; returns the home."""
-    asked = ["release", settings, home, "--noise", noise, "--weeks", *weeks]
-    asked += ["--studies", studies] if studies else []
-    done = subprocess.run(
-        [sys.executable, __file__, *map(str, asked)],
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
+    arguments = argparse.Namespace(settings=settings, home=home, noise=noise, weeks=weeks, studies=studies)
+    done = warm.run(release, arguments, environment=os.environ)
     assert done.returncode == 0, f"the golden city was not released: {done.stderr[-3000:]}"
     return home
 

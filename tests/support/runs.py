@@ -1,13 +1,15 @@
 """Runs of the real graph on an instance that is forgotten, and of commands in processes of their own."""
 
 import os
+import shutil
 import subprocess
-import sys
 from datetime import date
 from pathlib import Path
 
 import dagster as dg
+import warm
 from ledgers import open_before, open_ledger
+from town import Town
 
 from density_assets.city import City
 from density_assets.definitions import build
@@ -15,7 +17,6 @@ from density_assets.settings import load_settings
 
 WEEK = "2007-09-10"
 MONDAY = date(2007, 9, 10)
-HANGS = 900  # seconds: far more than a command takes on a busy machine
 
 
 def opened(settings_file: Path, home: Path, *, sealed: bool = True) -> City:
@@ -35,8 +36,17 @@ def density(home: Path, *words: str, opening: bool = True) -> subprocess.Complet
         open_before(home, *words)
     environment = {**os.environ, "DENSITY_HOME": str(home)}
     environment.pop("DENSITY_SETTINGS", None)
-    command = [sys.executable, "-m", "density_assets", *words]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=HANGS)
+    return warm.density(*words, environment=environment)
+
+
+def copied(town: Town, home: Path, folder: Path) -> tuple[Town, Path]:
+    """A town and its home once more, in a folder that is there, for a test that changes them."""
+    shutil.copytree(home, folder / "home")
+    there = folder / town.folder.name
+    shutil.copytree(town.folder, there)
+    copy = Town(there, there / town.settings.name)
+    opened(copy.settings, folder / "home")  # says that the ledger is elsewhere now
+    return copy, folder / "home"
 
 
 def materialise(

@@ -5,13 +5,29 @@ import os
 
 import polars as pl
 import pytest
-from runs import density
+from runs import copied, density
+from town import make_town
 
 
-def test_release_says_what_was_produced_and_purge_erases_what_is_confidential(town, tmp_path):
-    home = tmp_path / "home"
-    done = density(home, "release", "--settings", str(town.settings), "--week", "2007-09-10")
+@pytest.fixture(scope="module")
+def released_once(tmp_path_factory):
+    """A town, its home with one week released by the command, and what the command said: to look at."""
+    folder = tmp_path_factory.mktemp("commands")
+    town = make_town(folder)
+    done = density(folder / "home", "release", "--settings", str(town.settings), "--week", "2007-09-10")
     assert done.returncode == 0, done.stderr
+    return town, folder / "home", done
+
+
+@pytest.fixture
+def released(released_once, tmp_path):
+    """The town and its home, to do anything with."""
+    town, home, _ = released_once
+    return copied(town, home, tmp_path)
+
+
+def test_release_says_what_was_produced(released_once):
+    town, home, done = released_once
     assert "✓ truncated_visits" in done.stderr
     released = {file for file in (home / "town/release").rglob("*") if file.is_file()}
     tables = {file for file in released if file.parent.parent.name == "tables" or file.parent.name == "tables"}
@@ -27,6 +43,10 @@ def test_release_says_what_was_produced_and_purge_erases_what_is_confidential(to
     assert sorted(os.listdir(home / "town")) == ["confidential", "dagster", "locks", "release"]
     assert "bob" not in done.stdout + done.stderr
 
+
+def test_purge_erases_what_is_confidential(released):
+    town, home = released
+    visits = home / "town/confidential/visits/2007-09-10.parquet"
     refused = density(home, "purge", "--settings", str(town.settings), "--week", "2007-09-03")
     assert refused.returncode == 1
     assert "the week of 2007-09-03 must be released before its records are erased" in refused.stderr
@@ -42,12 +62,11 @@ def test_release_says_what_was_produced_and_purge_erases_what_is_confidential(to
     assert density(home, "verify", str(home / "town/release")).returncode == 3  # whole, but not signed
 
 
-def test_real_people_are_evaluated_when_asked_for_and_the_terminal_says_where_not_what(town, tmp_path):
-    home, week = tmp_path / "home", ("--settings", str(town.settings), "--week", "2007-09-10")
-    assert density(home, "release", *week).returncode == 0
+def test_real_people_are_evaluated_when_asked_for_and_the_terminal_says_where_not_what(released):
+    town, home = released
     about = home / "town/confidential/about/evaluation_metrics"
     assert not about.exists()
-    done = density(home, "evaluate", *week)
+    done = density(home, "evaluate", "--settings", str(town.settings), "--week", "2007-09-10")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
         "details: confidential: confidential/about/evaluation_metrics/2007-09-10*",
@@ -109,40 +128,22 @@ def test_check_of_wrong_settings_names_the_mistake(town, tmp_path):
     assert "unknown key city.cel_id; did you mean 'cell_id'?" in done.stderr
 
 
-@pytest.mark.parametrize("scheme", ["lpa", "efpag", "efpag_iris", "static_hybrid", "dynamic_hybrid"])
-def test_every_kind_of_scheme_ends_in_a_release_that_verifies(town, tmp_path, scheme):
-    """The graph is built for the scheme of the settings, so each runs in a process of its own."""
-    town.set('visits = "visits/{week}/*.csv"', "users = 3000")
-    town.set("[engine]", f'[scheme]\nname = "{scheme}"\n[engine]')
-    home = tmp_path / "home"
-    done = density(home, "release", "--settings", str(town.settings), "--week", "2007-09-10")
-    assert done.returncode == 0, done.stderr
-    released = pl.read_parquet(home / "town/release/density_2007-09-10.parquet")
-    assert len(released) == 4 * 168
-    assert released["count"].min() >= 0
-    checked = density(home, "verify", str(home / "town/release"))
-    assert checked.returncode == 3, checked.stdout  # whole, but not signed
-    assert "NOT" not in checked.stdout
-
-
-def test_a_refusal_to_replace_a_published_week_says_why_and_that_the_week_stays(town, tmp_path):
-    home, week = tmp_path / "home", ("release", "--settings", str(town.settings), "--week", "2007-09-10")
-    assert density(home, *week).returncode == 0
+def test_a_refusal_to_replace_a_published_week_says_why_and_that_the_week_stays(released):
+    town, home = released
     towers = town.folder / "towers.csv"
     towers.write_text(towers.read_text().replace("650500.0", "650400.0"))
-    refused = density(home, *week)
+    refused = density(home, "release", "--settings", str(town.settings), "--week", "2007-09-10")
     assert refused.returncode == 1
     assert "must keep the geography it was drawn under" in refused.stderr
     assert "called off: the week is published, and stays as it is" in refused.stderr
 
 
-def test_budget_and_ledger_answer_before_and_after_a_release(town, tmp_path):
-    home = tmp_path / "home"
-    before = density(home, "budget", "--settings", str(town.settings), "--weeks", "10")
+def test_budget_and_ledger_answer_before_and_after_a_release(released, tmp_path):
+    town, home = released
+    before = density(tmp_path / "empty", "budget", "--settings", str(town.settings), "--weeks", "10")
     assert before.returncode == 0, before.stderr
     assert "subscribers: any 52 consecutive weeks and any calendar year may cost epsilon 3 at delta" in before.stdout
     assert "0 releases of 0 weeks" in before.stdout
-    density(home, "release", "--settings", str(town.settings), "--week", "2007-09-10")
     after = density(home, "budget", "--settings", str(town.settings))
     assert "1 release of 1 week" in after.stdout
     audited = density(home, "audit", "--settings", str(town.settings))

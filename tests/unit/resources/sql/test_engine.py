@@ -180,6 +180,18 @@ def test_the_checks_read_how_many_users_have_how_many_visits(store):
     assert engine.counted("kept_per_user", WEEK, {}, lambda _: None).rows() == [(1, 1, 2), (2, 1, 1)]
 
 
+def test_the_check_of_the_cap_tells_every_hour_of_the_week_from_every_other(store):
+    """An hour twice, and one that is none of the week, leave fewer hours than visits: the check fails."""
+    edges = [0, 55, 56, 111, 112, 167]
+    kept = {1: range(168), 2: edges, 3: [*edges, 167], 4: [0, 56], 5: [5, 168], 6: [5, -1]}
+    rows = [(user, hour, "A", user) for user, hours in kept.items() for hour in hours]
+    frame = pl.DataFrame(rows, schema=["user_id", "hour", "tower_id", "user_key"], orient="row")
+    week(store, [(user, 0, "A") for user in kept])
+    store.write_week("truncated_visits", WEEK, frame)
+    counted = DuckdbEngine(store, EngineSettings()).counted("kept_per_user", WEEK, {}, lambda _: None)
+    assert counted.rows() == [(2, 1, 2), (2, 2, 1), (6, 6, 1), (7, 6, 1), (168, 168, 1)]
+
+
 def test_towers_of_an_hour_and_hours_of_a_week_are_drawn_uniformly(store):
     """Hours seen at three towers are kept as often as hours seen at one."""
     people = 6_000

@@ -265,7 +265,7 @@ def test_events_are_what_they_were(ledger):
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
 def test_keys_and_policies_are_made_and_signed_with_openssl(ledger, tmp_path):
     """The lines of docs/operations.md, as they stand there."""
-    text = (Path(__file__).parents[3] / "docs" / "operations.md").read_text()
+    text = (Path(__file__).parents[4] / "docs" / "operations.md").read_text()
     (block,) = (part for part in text.split("```") if "openssl genpkey" in part)
     lines = [line for line in block.splitlines()[1:] if line.startswith("openssl")]
     *make_key, sign = lines

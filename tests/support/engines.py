@@ -1,0 +1,63 @@
+"""A town whose records any engine can take, and files of them."""
+
+import shutil
+from datetime import UTC, date, datetime
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from density_assets.city_settings import CitySettings
+from density_assets.settings import EngineSettings
+from resources.sql.engine import KEYS
+from resources.tables.store import Store
+
+WEEK, AUTUMN, SPRING = date(2007, 9, 10), date(2007, 10, 22), date(2008, 3, 24)
+ZONE = ZoneInfo("Europe/Paris")
+CITY = CitySettings.model_construct(visit_user="user_id", visit_time="time", visit_tower="tower_id")
+PARAMETERS = {
+    "visits_per_user": 5,
+    "visits_clamp": 20,
+    "weight_l": 3,
+    "tower_l": 16,
+    "site_salt": 12_345,
+    "hour_salt": 678_901,
+    "visit_salt": KEYS - 1,
+}
+ANTENNAS = {"A": "A", "A2": "A", "B": "B", "0": "B", "12": "C", "-3": "C", "1.50": "D"}
+SETTINGS = EngineSettings(threads=2)
+HOUR = 3_600
+
+needs_java = pytest.mark.skipif(shutil.which("java") is None, reason="Java is not installed and could not be")
+
+
+def store_at(folder: Path, weeks: str | None) -> Store:
+    store = Store(folder, "town", None, weeks)
+    antennas = {"antenna_id": [*ANTENNAS, "far"], "tower_id": [*ANTENNAS.values(), None]}
+    store.write_public("antennas", pl.DataFrame(antennas))
+    sites = sorted(set(ANTENNAS.values()))
+    store.write_public("towers", pl.DataFrame({"tower_id": sites, "site": range(len(sites))}))
+    return store
+
+
+def write(file: Path, user: pa.Array, time: pa.Array, tower: pa.Array, **options: object) -> Path:
+    pq.write_table(pa.table({"user_id": user, "time": time, "tower_id": tower}), file, **options)
+    return file
+
+
+def moments(week: date, size: int, rng: np.random.Generator) -> np.ndarray:
+    """Seconds of UTC, some of them outside the week."""
+    monday = int(datetime(week.year, week.month, week.day, tzinfo=UTC).timestamp())
+    return rng.integers(monday - 3 * HOUR, monday + 171 * HOUR, size)
+
+
+def towers(size: int, rng: np.random.Generator) -> pa.Array:
+    return pa.array(rng.choice([*ANTENNAS, "unknown", "", None], size), pa.string())
+
+
+def some_records(file: Path, users: np.ndarray, rng: np.random.Generator) -> Path:
+    return write(file, pa.array(users), pa.array(moments(WEEK, len(users), rng)), towers(len(users), rng))
