@@ -50,7 +50,7 @@ class CitySettings(Table):
     cells: PlainPath | None = None
     cell_id: Name | None = None
     cells_crs: Name | None = None
-    grid: Literal["inspire 1km"] | None = None
+    grid: Literal["inspire 1km", "h3 7", "h3 8", "h3 9"] | None = None
     boundary: PlainPath | None = None
     towers: PlainPath | None = None
     tower_id: Name | None = None

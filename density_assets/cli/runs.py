@@ -34,6 +34,7 @@ from density_assets.privacy.acts import Act, act_under
 from density_assets.publication.files import AUDIT_PAGE, COUNT_FILES, ERRORS_OF_SUMS
 from density_assets.publication.manifest import REGISTER_FILE, VERIFIER
 from density_assets.publication.manifest import WEEKLY as WEEKLY_FILES
+from density_assets.setting_types import is_url
 from resources.alerts import WORDED
 
 
@@ -195,8 +196,12 @@ def _produced(city: City, week: str) -> Iterator[str]:
     yield "check it as readers do:"
     yield f"  density verify {quote(str(manifest))} --key {said['key']['fingerprint']}"
     yield "confidential, readable by you only:"
-    yield from (f"  {file}" for file in sorted(store.confidential.glob(f"*/{week}.parquet")))
-    yield f"  {store.confidential / 'confidential.duckdb'} (views over the above)"
+    if city.weeks_root is None:
+        yield from (f"  {file}" for file in sorted(store.confidential.glob(f"*/{week}.parquet")))
+    else:
+        yield f"  {city.weeks_root}/{city.name}/*/{week}/ (one folder for each table)"
+    if not is_url(city.weeks_root or ""):
+        yield f"  {store.confidential / 'confidential.duckdb'} (views over the above)"
     yield from _what_next(city, date.fromisoformat(week))
 
 

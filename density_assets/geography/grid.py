@@ -35,20 +35,20 @@ def squares_within(boundary: Any, side: int, path: Path) -> Cells:
     columns = np.arange(int(west // side), int(east // side) + 1) * side
     rows = np.arange(int(south // side), int(north // side) + 1) * side
     if len(columns) * len(rows) > 10 * MOST:
-        raise _too_many(len(columns) * len(rows), path)
+        raise too_many(len(columns) * len(rows), path)
     x, y = (values.ravel() for values in np.meshgrid(columns, rows))
     boxes = shapely.box(x, y, x + side, y + side)
     shapely.prepare(boundary)
     near = np.flatnonzero(shapely.intersects(boundary, boxes))
     covered = near[shapely.area(shapely.intersection(boundary, boxes[near])) > SLIVER_M2]
     if not 0 < len(covered) <= MOST:
-        raise _too_many(len(covered), path)
+        raise too_many(len(covered), path)
     names = [f"CRS3035RES{side}mN{n}E{e}" for n, e in zip(y[covered].tolist(), x[covered].tolist(), strict=True)]
     return Cells(np.array(names, dtype=object), np.asarray(boxes[covered], dtype=object), CRS)
 
 
 def read_boundary(path: Path, crs: str | None) -> Any:
-    """The union of all polygons of a file, in the system of the grid.
+    """All polygons of a file, in its system.
 
     crs: of a file that carries none.
     """
@@ -58,7 +58,12 @@ def read_boundary(path: Path, crs: str | None) -> Any:
     shapes = np.asarray(frame.geometry.array, dtype=object)
     if not (shapely.is_valid(shapes) & (shapely.get_dimensions(shapes) == 2)).all():  # polygons
         raise BadInput(f"{path.name}: the boundary must be of valid polygons, found others")
-    return shapely.union_all(np.asarray(gpd.GeoSeries(shapes, crs=frame.crs).to_crs(CRS).array, dtype=object))
+    return gpd.GeoSeries(shapes, crs=frame.crs)
+
+
+def union_of(shapes: Any) -> Any:
+    """The union of polygons, in the system of the grid."""
+    return shapely.union_all(np.asarray(shapes.to_crs(CRS).array, dtype=object))
 
 
 def extent_of(points: NDArray[np.float64], crs: str, path: Path) -> Any:
@@ -76,13 +81,15 @@ def _in_europe(bounds: tuple[float, float, float, float], path: Path) -> tuple[f
     west, south, east, north = back.transform_bounds(*bounds) if np.isfinite(bounds).all() else (np.nan,) * 4
     if not (area and area.west <= west and east <= area.east and area.south <= south and north <= area.north):
         raise BadInput(
-            f"{path.name}: the INSPIRE grid covers Europe, found a city outside: give city.cells, areas of your own"
+            f"{path.name}: the INSPIRE grid covers Europe, found a city outside: give city.cells, areas of your own, "
+            'or grid = "h3 8"'
         )
     return bounds
 
 
-def _too_many(found: int, path: Path) -> BadInput:
+def too_many(found: int, path: Path) -> BadInput:
+    """What is said of a boundary that is no city's."""
     return BadInput(
-        f"{path.name}: a city must have between 1 and {MOST:,} squares of the grid, found {found:,}: give "
-        "city.boundary, a file of polygons around the city"
+        f"{path.name}: a city must have between 1 and {MOST:,} cells of the grid, found {found:,}: give "
+        "city.boundary, a file of polygons around the city, or a grid of larger cells"
     )

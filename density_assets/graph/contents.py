@@ -43,8 +43,8 @@ from density_assets.publication.manifest import Seal
 from density_assets.publication.pages.areas import Area, areas_by_day, city_and_parts
 from density_assets.publication.pages.page import ReportData, report_html
 from density_assets.publication.pages.people_for_page import people_for_page
-from density_assets.publication.public_inputs import INPUTS_FILE
-from density_assets.publication.regions import REGION_FILES
+from density_assets.publication.public_inputs import INPUTS_FILE, PublicInputs
+from density_assets.publication.region_sums import REGION_FILES
 from density_assets.publication.release_files import Counted, names_of_inputs, newest_layout
 from density_assets.publication.statement import Facts, as_markdown, statement
 from density_assets.publication.verification import read_statement
@@ -81,7 +81,7 @@ def count_files(step: Step, density: pl.DataFrame, cells: pl.DataFrame) -> dict[
         made = _first_layout(of)
     else:
         made = newest_layout(replace(of, drawn=measurements(step.read(TOTALS), step.read(SERIES))))
-    return {file: made[file] for file in names_of_counts(step)}
+    return {file: made[file] for file in _names(step, of.sums, of.inputs)}
 
 
 def _counted(step: Step, density: pl.DataFrame, cells: pl.DataFrame) -> Counted:
@@ -100,7 +100,7 @@ def _first_layout(of: Counted) -> dict[Path, bytes]:
     contents = (
         parquet_bytes(of.density),
         of.density.write_csv().encode(),
-        geojson(of.cells, counts=of.density["count"].to_numpy().reshape(-1, HOURS)).encode(),
+        geojson(of.cells, of.outlines, counts=of.density["count"].to_numpy().reshape(-1, HOURS)).encode(),
         dictionary(of.city, of.timezone, of.clock, told_in, of.worth, of.naming.upto).encode(),
         *(() if of.sums is None else (parquet_bytes(of.sums),)),
     )
@@ -120,9 +120,12 @@ def _worth(density: pl.DataFrame) -> Worth:
 
 def names_of_counts(step: Step) -> list[Path]:
     """Where the counts of a week lie, their errors of sums and what explains them."""
-    sums = () if known_sums(step) is None else (ERRORS_OF_SUMS,)
-    further = (*FURTHER_FILES, *names_of_inputs(known_inputs(step))) if step.layout > FIRST else ()
-    return [step.files.file(*name) for name in (*COUNT_FILES, *further, *sums)]
+    return _names(step, known_sums(step), known_inputs(step))
+
+
+def _names(step: Step, sums: pl.DataFrame | None, inputs: PublicInputs) -> list[Path]:
+    further = (*FURTHER_FILES, *names_of_inputs(inputs)) if step.layout > FIRST else ()
+    return [step.files.file(*name) for name in (*COUNT_FILES, *further, *(() if sums is None else (ERRORS_OF_SUMS,)))]
 
 
 def names_of_descriptions(step: Step) -> list[Path]:

@@ -121,10 +121,11 @@ def hour_start(clock: WeekClock, hour: int) -> datetime | None:
     return datetime.fromtimestamp(wall - offset, UTC).astimezone(timezone(timedelta(seconds=offset)))
 
 
-def geojson(cells: Cells, **series: NDArray[Any] | str) -> str:
+def geojson(cells: Cells, outlines: NDArray[Any], **series: NDArray[Any] | str) -> str:
     """One feature per cell, in degrees (EPSG:4326) to a tenth of a metre.
 
-    series: what is said of the cells, by name: 168 numbers of each, or one text of all.
+    outlines: of the cells, as `in_degrees` gives them. series: what is said of the cells, by name: 168 numbers of each,
+    or one text of all.
     """
     said = {name: [of] * len(cells) if isinstance(of, str) else of.tolist() for name, of in series.items()}
     features = [
@@ -134,9 +135,7 @@ def geojson(cells: Cells, **series: NDArray[Any] | str) -> str:
             "properties": {"cell_id": cell, "area_km2": area, **dict(zip(said, row, strict=True))},
             "geometry": shapely.geometry.mapping(shape),
         }
-        for cell, area, shape, *row in zip(
-            cells.ids.tolist(), areas_km2(cells), in_degrees(cells), *said.values(), strict=True
-        )
+        for cell, area, shape, *row in zip(cells.ids.tolist(), areas_km2(cells), outlines, *said.values(), strict=True)
     ]
     return json.dumps({"type": "FeatureCollection", "features": features})
 

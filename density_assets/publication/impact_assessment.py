@@ -135,7 +135,7 @@ def _columns(city: CitySettings) -> Iterator[tuple[str, str, str]]:
 
 def _public_data(settings: Settings) -> Iterator[tuple[str, str]]:
     city, invented = settings.city, "invented, part of the software"
-    areas = f"squares of the European grid ({city.grid})" if city.grid else city.cells and code(city.cells)
+    areas = f"cells of a public grid ({city.grid})" if city.grid else city.cells and code(city.cells)
     yield "areas", areas or invented
     if city.boundary:
         yield "boundary", code(city.boundary)

@@ -25,7 +25,7 @@ from density_assets.publication.geopackage import geopackage
 from density_assets.publication.geoparquet import geo_metadata, with_geometry
 from density_assets.publication.people import People, people_in_cells, people_of_each_cell
 from density_assets.publication.public_inputs import INPUTS_FILE, PublicInputs, explained, written
-from density_assets.publication.regions import REGION_FILES, region_sums
+from density_assets.publication.region_sums import REGION_FILES, region_sums
 from density_assets.publication.sdmx import sdmx_csv
 from density_assets.publication.sum_errors import summary_from
 from density_assets.publication.sums import WeekCounts
@@ -161,7 +161,9 @@ def _geojson(of: Counted) -> str:
     counts, errors = (of.density[name].to_numpy().reshape(-1, HOURS) for name in ("count", "standard_error"))
     people = {} if of.people is None else of.people.columns
     by_cell = {name: values.to_numpy().reshape(-1, HOURS) for name, values in people.items()}
-    return geojson(of.cells, week=of.naming.week, counts=counts, standard_errors=np.asarray(errors), **by_cell)
+    return geojson(
+        of.cells, of.outlines, week=of.naming.week, counts=counts, standard_errors=np.asarray(errors), **by_cell
+    )
 
 
 def _dictionary(of: Counted) -> str:

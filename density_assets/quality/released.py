@@ -36,8 +36,9 @@ def doubts_about_visits(visits: int, noise: float, error_of_total: float) -> Ite
         yield "the visits of the week cannot be told from noise: count more people, longer, or in larger cells"
     if visits <= CERTAIN * error_of_total:
         yield (
-            f"the week has {visits:,} visits give or take {error_of_total:,.0f}, and every count is off by as much in "
-            "proportion: count more people, or raise scheme.split or privacy.epsilon for weeks to come"
+            f"the week has {visits:,} visits, measured with a standard error of {error_of_total:,.0f} (the ± of pages "
+            "is of 95 %, about two of them), and every count is off by as much in proportion: count more people, or "
+            "raise scheme.split or privacy.epsilon for weeks to come"
         )
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from traceback import walk_tb
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from density_assets.errors import BadInput
 from density_assets.settings import EngineSettings
@@ -36,6 +36,7 @@ MEANING = {
 # Its pages show counts of records and the salts of the sample to whoever reaches the machine, and to every step on it.
 UNSEEN = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.authenticate": "true"}
 SPILL_VARIABLES = ("SPARK_LOCAL_DIRS", "SPARK_EXECUTOR_DIRS", "LOCAL_DIRS")  # would win over `spark.local.dir`
+MOST_CAUSES = 10  # of an error; causes may go in a circle
 QUOTING = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")  # loggers of PySpark that repeat an error's values
 
 _started: dict[tuple[str, Path], "SparkSession"] = {}  # at most one
@@ -152,11 +153,18 @@ def clearly(what: str = "Spark") -> Iterator[None]:
         if not (isinstance(error, OSError) or _raised_in(error) in ("pyspark", "py4j", "grpc")):
             raise
         _forget()
+        kind = _kind(error)
         raise BadInput(
-            f"{what} must run to its end, Spark gave {_kind(error)}: look whether it is there and has memory and room "
-            "(its own pages and logs say more, to those who may read records), and materialise again. Stored weeks are "
-            "as they were, and noise that was stored is not drawn again"
+            f"{what} must run to its end, Spark gave {kind}: {_jars(kind)}look whether it is there and has memory "
+            "and room (its own pages and logs say more, to those who may read records), and materialise again. Stored "
+            "weeks are as they were, and noise that was stored is not drawn again"
         ) from None
+
+
+def _jars(kind: str) -> str:
+    """What to do about a class that Java did not find."""
+    missing = "ClassNotFoundException" in kind or "NoClassDefFoundError" in kind
+    return "give Spark the jars that it lacks (for s3:// those of hadoop-aws), or " if missing else ""
 
 
 def _raised_in(error: Exception) -> str:
@@ -175,6 +183,16 @@ def _forget() -> None:
 
 
 def _kind(error: Exception) -> str:
-    """The name of an error, and its class of errors where Spark says one; never a value."""
+    """The name of an error, and its class of errors or Java's classes where Spark says them; never a value."""
     condition = getattr(error, "getCondition", lambda: None)()
-    return f"{type(error).__name__} ({condition})" if condition else type(error).__name__
+    said = condition or ", caused by ".join(_classes(getattr(error, "java_exception", None)))
+    return f"{type(error).__name__} ({said})" if said else type(error).__name__
+
+
+def _classes(thrown: Any) -> Iterator[str]:
+    """The classes of a Java exception and of what caused it; the process of Spark may be gone."""
+    with suppress(Exception):
+        for _ in range(MOST_CAUSES):
+            if thrown is not None:
+                yield str(thrown.getClass().getName())
+                thrown = thrown.getCause()

@@ -16,6 +16,7 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from frictionless import Package
 from runs import WEEK, materialise
 from town import make_town
 
@@ -119,6 +120,17 @@ def test_the_data_package_describes_every_file_as_it_is(folder):
     listed = json.loads((folder / f"manifest_{WEEK}.json").read_text())["files"]
     described = {resource["path"] for resource in package["resources"]}
     assert {name for name in listed if name.endswith((".parquet", ".csv", ".geojson", ".gpkg"))} <= described
+
+
+def test_the_tool_of_data_packages_finds_files_as_they_are_described(folder):
+    file = folder / f"datapackage_{WEEK}.json"
+    assert Package.validate_descriptor(str(file)).valid
+    package = Package(str(file))
+    for resource in [one for one in package.resources if one.format == "parquet"]:
+        package.remove_resource(resource.name)  # of these it counts no bytes, and it takes empty integers for NaN
+    report = package.validate()
+    assert (report.valid, report.flatten(["message"])) == (True, [])
+    assert {"text", "table", "json", "file"} == {task.type for task in report.tasks}
 
 
 def test_the_schema_of_the_text_file_is_that_of_its_rows(folder):

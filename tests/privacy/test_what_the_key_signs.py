@@ -4,7 +4,7 @@ import zipfile
 
 import polars as pl
 import pytest
-from attacked import AGAIN, DOORS, LATER, PUBLISHED, constant_counts, publications, restated
+from attacked import AGAIN, COUNTED, DOORS, LATER, PUBLISHED, constant_counts, publications, restated
 from runs import WEEK, only
 
 from density_assets.publication.verify import verify
@@ -116,3 +116,20 @@ def test_what_is_signed_first_must_be_of_the_geography_that_was_drawn(made, tabl
     assert len(publications(made)) == 1
     file.write_bytes(kept)
     assert made.again(only(*PUBLISHED, "signed_release"), LATER) == []
+
+
+def test_what_is_signed_first_must_be_of_the_cover_that_was_drawn(attack):
+    """Draws of the places of a cover are theirs by position: in another order they would be those of other places."""
+    attack.town.set("[engine]", '[scheme]\nname = "efpag"\n[engine]')
+    attack.write_week(LATER)
+    assert attack.again(only(*COUNTED, "one_visit_histogram", "cover_series", *DOORS, *PUBLISHED), LATER) == []
+    file = attack.release / "tables" / "cover.parquet"
+    kept = file.read_bytes()
+    pl.read_parquet(file).reverse().write_parquet(file)
+    assert attack.again(only(*PUBLISHED), LATER) == []
+    (message,) = attack.again(only("signed_release"), LATER)
+    assert "the table of the cover" in message
+    assert len(publications(attack)) == 1
+    file.write_bytes(kept)
+    assert attack.again(only(*PUBLISHED, "signed_release"), LATER) == []
+    assert len(publications(attack)) == 2

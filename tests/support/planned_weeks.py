@@ -12,7 +12,7 @@ from shapely import box, transform
 
 from density_assets.estimation.weeks.summary import Kind, Summary
 from density_assets.geography.cells_and_towers import Cells
-from density_assets.publication.files import geojson
+from density_assets.publication.files import geojson, in_degrees
 from density_assets.publication.pages.areas import areas_by_day, city_and_parts
 from density_assets.publication.pages.page import ReportData, report_html
 from density_assets.publication.pages.people_for_page import people_for_page
@@ -143,4 +143,5 @@ def written_for_notebooks(folder: Path) -> None:
     for week, name in ((shorter, f"{EARLIER}"), (earlier, f"{LATER}"), (later, f"{LATER}_r2")):
         week.table().write_parquet(folder / f"density_{name}.parquet")
         errors_table(week.sums, pl.Series(IDS)).write_parquet(folder / f"errors_of_sums_{name}.parquet")
-        (folder / f"density_{name}.geojson").write_text(geojson(somewhere, counts=week.counts), encoding="utf-8")
+        told = geojson(somewhere, in_degrees(somewhere), counts=week.counts)
+        (folder / f"density_{name}.geojson").write_text(told, encoding="utf-8")

@@ -51,7 +51,7 @@ def test_without_a_boundary_the_antennas_span_the_city(tmp_path):
 
 
 def test_antennas_of_a_country_are_no_city(tmp_path):
-    with pytest.raises(BadInput, match=r"between 1 and 20,000 squares .* give city\.boundary"):
+    with pytest.raises(BadInput, match=r"between 1 and 20,000 cells .* give city\.boundary"):
         cells_of(grid_town(tmp_path, points=((0, 0), (500_000, 500_000))))
 
 

@@ -12,7 +12,16 @@ from shapely.geometry import shape
 
 from density_assets.calendar import week_clock
 from density_assets.geography.cells_and_towers import Cells
-from density_assets.publication.files import Naming, clock_note, density_table, dictionary, digests, geojson, hour_start
+from density_assets.publication.files import (
+    Naming,
+    clock_note,
+    density_table,
+    dictionary,
+    digests,
+    geojson,
+    hour_start,
+    in_degrees,
+)
 
 PARIS = ZoneInfo("Europe/Paris")
 ORDINARY, AUTUMN, SPRING = (week_clock(date(2007, *day), PARIS) for day in ((9, 10), (10, 22), (3, 19)))
@@ -45,7 +54,7 @@ def test_timestamps_of_weeks_in_which_clocks_change():
 
 
 def test_geojson_has_a_feature_per_cell_in_degrees():
-    features = json.loads(geojson(CELLS, counts=COUNTS))["features"]
+    features = json.loads(geojson(CELLS, in_degrees(CELLS), counts=COUNTS))["features"]
     assert [feature["properties"]["cell_id"] for feature in features] == ["a", "b"]
     assert features[1]["properties"]["counts"] == COUNTS[1].tolist()
     assert features[0]["properties"]["area_km2"] == 1.0

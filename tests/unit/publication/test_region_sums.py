@@ -14,7 +14,7 @@ from density_assets.geography.regions import regions_named
 from density_assets.publication.pages.areas import CITY, city_and_parts
 from density_assets.publication.pages.people_for_page import people_for_page
 from density_assets.publication.people import Factor, PeopleFactors, people_in_cells
-from density_assets.publication.regions import WHOLE_CITY, region_sums
+from density_assets.publication.region_sums import WHOLE_CITY, region_sums
 from density_assets.publication.sums import WeekCounts
 
 PARIS = ZoneInfo("Europe/Paris")

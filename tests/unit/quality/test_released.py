@@ -69,4 +69,4 @@ def test_visits_are_doubted_that_noise_may_have_made_or_scaled():
     (below,) = doubts_about_visits(100, 100.0, 0.0)
     assert "cannot be told from noise" in below
     (scaled,) = doubts_about_visits(24_339, 20_000.0, 52_901.0)
-    assert "24,339 visits give or take 52,901" in scaled
+    assert "24,339 visits, measured with a standard error of 52,901 (the ± of pages is of 95 %" in scaled
