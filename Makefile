@@ -14,7 +14,7 @@ override REASON := $(value REASON)
 export DENSITY_REASON := $(REASON)
 endif
 
-.PHONY: release backfill rebuild final evaluate check plan verify audit study results ui budget ledger purge test mutants browser servers docs lint bench bench-scale bench-year bench-peers clean
+.PHONY: release backfill rebuild final evaluate check plan verify audit study results ui budget ledger purge test mutants browser servers unflushed docs lint bench bench-scale bench-year bench-peers clean
 
 release: $(VENV)/ready  ## one week, from records to everything derived from them [SETTINGS=my.toml] [WEEK=2007-09-10] [BY=…] [REASON=…]
 	@$(RUN) density_assets release $(CITY)
@@ -61,8 +61,8 @@ ledger: $(VENV)/ready  ## verify the ledger [ACTION=init|moved|key|anchor|backup
 purge: $(VENV)/ready  ## erase the confidential zone of a released week WEEK=2007-09-10 [SETTINGS=my.toml] [FORCE=1]
 	@$(RUN) density_assets purge $(CITY) $(if $(FORCE),--force)
 
-test: lint browser servers  ## everything that must hold
-	$(RUN) pytest -n 2 --dist loadscope
+test: lint browser servers unflushed  ## everything that must hold
+	$$(command -v eatmydata) $(RUN) pytest -n 2 --dist loadscope
 
 mutants: $(VENV)/ready  ## small faults in the code that keeps the promise: is each noticed by a test? [PART=privacy/noise]
 	@nice -n 15 $(RUN) tests.mutation $(PART)
@@ -71,6 +71,11 @@ browser:  # tests of pages need Debian's chromium; where it cannot be installed 
 	@command -v chromium >/dev/null && command -v chromedriver >/dev/null \
 	|| (apt-get update -qq && apt-get install -y -qq chromium chromium-driver) >/dev/null 2>&1 \
 	|| echo "chromium is not installed and could not be: tests of pages will be skipped"
+
+unflushed:  # nothing that a test writes outlives it: waiting for the disk, a quarter of the time, is left out where it can be
+	@command -v eatmydata >/dev/null \
+	|| (apt-get update -qq && apt-get install -y -qq eatmydata) >/dev/null 2>&1 \
+	|| echo "eatmydata is not installed and could not be: tests will wait for the disk"
 
 servers:  # tests of shared ledgers and of Spark need Debian's packages; where they cannot be installed these are skipped
 	@command -v java >/dev/null \
