@@ -276,7 +276,7 @@ def test_a_week_before_with_other_cells_is_compared_with_nothing(tampered):
 
 def test_files_that_disagree_stop_the_page(tampered, monkeypatch):
     town, home, _ = tampered
-    monkeypatch.setattr(release_files, "geojson", lambda cells, **series: "{}")
+    monkeypatch.setattr(release_files, "geojson", lambda *cells, **series: "{}")
     result = some(town, home, "density", *FILES, sealed=False)
     found = verdicts(result)["release_is_readable"]
     assert found.description == f"density_{WEEK}.geojson cannot be read: KeyError"
