@@ -15,6 +15,8 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
 
 from bench.measure import run
 from bench.peers.environments import ROOT, NotInstalled, interpreter
@@ -58,11 +60,13 @@ def compare(sizes: Sequence[int] = SIZES, epsilons: Sequence[float] = EPSILONS) 
     """Print the table of everybody who answers, line by line, then how they grow and who did not answer."""
     commands, silent = _commands()
     answers: list[Answer] = []
+    limits: list[str] = []
 
     def asked(folder: Path) -> Iterator[Answer]:
         for size in sizes:
             file = folder / f"{size}.parquet"
             run(write_rows, file, size)
+            limits.append(limit(truth(file)))
             for epsilon, (who, command) in product(epsilons, commands.items()):
                 try:
                     answers.append(_asked(who, command, file, epsilon))
@@ -73,7 +77,7 @@ def compare(sizes: Sequence[int] = SIZES, epsilons: Sequence[float] = EPSILONS) 
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         for line in table(asked(Path(folder))):
             print(line, flush=True)
-    print("", *growth(answers), *(f"\n{reason}" for reason in silent), sep="\n")
+    print("", *growth(answers), *limits, *(f"\n{reason}" for reason in silent), sep="\n")
 
 
 def table(answers: Iterable[Answer]) -> Iterator[str]:
@@ -111,6 +115,17 @@ def growth(answers: Sequence[Answer]) -> Iterator[str]:
             fast, slow = (next(answer.seconds for answer in theirs if answer.rows == rows) for rows in (few, many))
             power = math.log(slow / fast) / math.log(many / few)
             yield f"- {who}, {few:,} to {many:,} rows: seconds grow with power {power:.2f}"
+
+
+def limit(true: NDArray[np.int64]) -> str:
+    """How far off whoever knows every rate would be: by chance alone, which is far below the noise."""
+    return f"- {true.sum():,} rows: who knew the rate of every cell would have an MAE of {chance(true).mean():.2f}"
+
+
+def chance(rate: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Mean absolute deviation of Poisson counts with these means (De Moivre)."""
+    known = np.maximum(rate, 1).astype(np.float64)
+    return np.where(rate > 0, 2 * np.exp((known + 1) * np.log(known) - known - gammaln(known + 1)), 0.0)
 
 
 def _commands() -> tuple[dict[str, list[str]], list[str]]:

@@ -5,10 +5,11 @@ import re
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from bench.peers import environments
-from bench.peers.compare import OURS, PEERS, Answer, growth, table
+from bench.peers.compare import OURS, PEERS, Answer, chance, growth, limit, table
 from bench.peers.environments import NotInstalled, interpreter, requirements
 from bench.peers.question import Question
 from bench.peers.watch import Failed, Watched, watch
@@ -44,6 +45,13 @@ def test_growth_is_between_the_fastest_answers_of_the_fewest_and_the_most_rows()
     them = [answer("them", 100, 2.0, 1.0), slower, answer("them", 1_000, 20.0, 1.0)]
     once = answer("once", 100, 1.0, 1.0)
     assert list(growth([*them, once])) == ["- them, 100 to 1,000 rows: seconds grow with power 1.00"]
+
+
+def test_chance_alone_is_what_draws_of_known_rates_are_off_by() -> None:
+    rates = np.array([0, 1, 9, 400])
+    drawn = np.random.default_rng(1).poisson(rates, (200_000, 4))
+    assert chance(rates) == pytest.approx(np.abs(drawn - rates).mean(axis=0), rel=0.01)
+    assert limit(rates) == "- 410 rows: who knew the rate of every cell would have an MAE of 4.77"
 
 
 def test_a_peer_that_cannot_be_installed_says_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
