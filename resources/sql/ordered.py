@@ -1,4 +1,4 @@
-"""Truncation, series and totals of visits that are stored in order: what three models say, in a third of their time.
+"""Truncation and series of visits that are stored in order: what two models say, in a third of their time.
 
 Visits lie sorted by user and hour. So a user is a run of rows, and an hour of a user a run within it; nothing has to be
 hashed to find them, and of most rows nothing has to be drawn. SQL cannot say so. What the result is, the models in
@@ -26,11 +26,7 @@ from resources.sql.models import Model
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-STANDS_FOR = {  # digests of models
-    "truncated_visits": "43d946307254e226",
-    "tower_series": "042b73e40e25df4f",
-    "tower_totals": "deb39a69d812f8c2",
-}
+STANDS_FOR = {"truncated_visits": "43d946307254e226", "tower_series": "042b73e40e25df4f"}  # digests of models
 VISIT = ("user_id", "hour", "tower_id", "user_key")
 ROWS_AT_ONCE = 500_000
 BYTES = 400_000_000  # of a few parts at work, with the copies that are made of them
@@ -60,8 +56,6 @@ def tables(
     """What a model says of the files it reads, in parts if it says it row by row."""
     if name == "truncated_visits":
         return truncated_visits(files["visits"], towers, parameters, threads)
-    if name == "tower_totals":
-        return iter([tower_totals(files["visits"], towers, parameters, threads)])
     return iter([tower_series(files["visits"], files["truncated_visits"], towers, parameters, threads)])
 
 
@@ -118,8 +112,10 @@ def tower_series(
     def seen(rows: pa.Table) -> tuple[Ints, Ints]:
         many = np.diff(np.flatnonzero(_first_rows(rows)), append=len(rows))  # visits of each user
         cell = listed.cells(rows)
-        weighted = _added_up(cell, np.repeat(_weight(parameters["weight_l"], many), many), cells)
-        return np.bincount(cell, minlength=cells), weighted
+        weight = np.minimum(UNIT, np.floor(np.sqrt(parameters["weight_l"] * UNIT**2 // many)))
+        # Doubles hold these sums exactly: 2^37 rows of 2^16 each would be too many.
+        weighted = np.bincount(cell, np.repeat(weight, many), cells)
+        return np.bincount(cell, minlength=cells), weighted.astype(np.int64)
 
     def left(rows: pa.Table) -> Ints:
         _refuse_other_hours(rows["hour"].to_numpy())
@@ -136,33 +132,6 @@ def tower_series(
     return (
         table.with_columns(**{name: pl.Series(of) for name, of in counts.items()}).sort("tower_id", "hour").to_arrow()
     )
-
-
-def tower_totals(visits: Path, towers: pl.DataFrame, parameters: dict[str, Any], threads: int) -> pa.Table:
-    """The rows of `tower_totals.sql`."""
-    listed, sites = TowerList(towers), len(towers)
-
-    def seen(rows: pa.Table) -> Ints:
-        user = np.cumsum(_first_rows(rows)) - 1
-        user_site = np.sort(user * sites + listed.positions(rows["tower_id"]))
-        first = np.flatnonzero(np.diff(user_site, prepend=-1))  # of each user at each site
-        visits = np.diff(first, append=len(user_site))
-        user, site = np.divmod(user_site[first], max(1, sites))
-        squares = _added_up(user, visits * visits, 0)
-        return _added_up(site, _weight(parameters["tower_l"], squares)[user] * visits, sites)
-
-    weighted = sum(in_turn(seen, _whole_users(visits, VISIT), threads), np.zeros(sites, dtype=np.int64))
-    return towers.select("tower_id").with_columns(weighted=pl.Series(weighted)).sort("tower_id").to_arrow()
-
-
-def _weight(norm: int, squares: Ints) -> Ints:
-    """Of each user the weight that bounds what they add: isqrt(norm * 2^32 / squares), at most 2^16."""
-    return np.minimum(UNIT, np.floor(np.sqrt(norm * UNIT**2 // squares))).astype(np.int64)
-
-
-def _added_up(place: Ints, numbers: Ints, places: int) -> Ints:
-    """Sums by place. Doubles hold them exactly: 2^37 rows of 2^16 each would be too many."""
-    return np.bincount(place, numbers, places).astype(np.int64)
 
 
 class TowerList:
