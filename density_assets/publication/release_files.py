@@ -108,7 +108,7 @@ class Counted:
 
 
 def newest_layout(of: Counted) -> dict[Path, bytes]:
-    """Every file of the counts and what it holds; in the order of `files.names_of`."""
+    """Every file of the counts and what it holds."""
     contents = {
         ("density", "parquet"): _density(of),
         ("density", "csv"): of.counts.write_csv().encode(),
