@@ -15,7 +15,6 @@ import numpy as np
 import polars as pl
 
 from density_assets import series
-from density_assets.calendar import HOURS
 from density_assets.estimation.rounding import round_by_largest_remainder
 from density_assets.geography.tables import cells_from
 from density_assets.graph.estimating import known_sums
@@ -32,6 +31,7 @@ from density_assets.publication.files import (
     ERRORS_OF_SUMS,
     FURTHER_FILES,
     clock_note,
+    counts_and_errors,
     density_table,
     dictionary,
     digests,
@@ -100,7 +100,7 @@ def _first_layout(of: Counted) -> dict[Path, bytes]:
     contents = (
         parquet_bytes(of.density),
         of.density.write_csv().encode(),
-        geojson(of.cells, of.outlines, counts=of.density["count"].to_numpy().reshape(-1, HOURS)).encode(),
+        geojson(of.cells, of.outlines, counts=counts_and_errors(of.density)[0]).encode(),
         dictionary(of.city, of.timezone, of.clock, told_in, of.worth, of.naming.upto).encode(),
         *(() if of.sums is None else (parquet_bytes(of.sums),)),
     )
@@ -115,7 +115,7 @@ def _worth_to_say(step: Step, density: pl.DataFrame, sums: pl.DataFrame | None) 
 
 def _worth(density: pl.DataFrame) -> Worth:
     """What the counts say more than a flat or an empty map does."""
-    return worth_of(*(density[name].to_numpy().reshape(-1, HOURS) for name in ("count", "standard_error")))
+    return worth_of(*counts_and_errors(density))
 
 
 def names_of_counts(step: Step) -> list[Path]:
@@ -204,7 +204,7 @@ def page_file(
     """
     of = _counted(step, density, cells)
     files, city, inputs = step.files, of.cells, of.inputs
-    counts, errors = (density[name].to_numpy().reshape(-1, HOURS) for name in ("count", "standard_error"))
+    counts, errors = counts_and_errors(density)
     summary, parts = of.week.sums, city_and_parts(city.centroids, inputs.regions)
     worth, clocks = of.worth, clock_note(step.clock, counted=step.layout == FIRST)
     page = report_html(
@@ -255,8 +255,7 @@ def _areas(of: Counted) -> list[Area]:
     week = of.week
     if week.sums is None:
         return []
-    counts, errors = (of.density[name].to_numpy().reshape(-1, HOURS) for name in ("count", "standard_error"))
-    return areas_by_day(week.sums, counts, errors, of.cells.centroids, week.happens, of.inputs.regions)
+    return areas_by_day(week.sums, *counts_and_errors(of.density), of.cells.centroids, week.happens, of.inputs.regions)
 
 
 def _vintage(step: Step) -> str:

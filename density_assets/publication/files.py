@@ -112,6 +112,12 @@ def density_table(
     )
 
 
+def counts_and_errors(density: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Counts and standard errors of such a table, both of shape (cells, hours)."""
+    counts, errors = (density[name].to_numpy().reshape(-1, HOURS) for name in ("count", "standard_error"))
+    return counts, errors
+
+
 def hour_start(clock: WeekClock, hour: int) -> datetime | None:
     """When an hour of the week starts; none if it does not happen, the first time if it happens twice."""
     if hour in clock.missing:
