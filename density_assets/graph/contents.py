@@ -54,15 +54,21 @@ from density_assets.schemes.drawn_tables import measurements
 from density_assets.schemes.scheme import SERIES, TOTALS
 from resources.tables.files import parquet_bytes, write_durably
 
-FURTHER = {
-    "GeoPackage for QGIS": ("density", "gpkg"),
-    "Week of each cell (GeoParquet)": ("cells", "parquet"),
-    "SDMX-CSV": ("sdmx", "csv"),
-    "Data package": ("datapackage", "json"),
-}  # downloads of the page, by their labels
-DOWNLOADS = dict(
-    zip((*REGION_FILES, INPUTS_FILE), ("Regions as Parquet", "Regions as CSV", "Regions and factors"), strict=True)
-)
+LABELS = {  # of what the page leads to, in this order; some only where the release has them
+    ("density", "parquet"): "Parquet",
+    ("density", "csv"): "CSV",
+    ("density", "geojson"): "GeoJSON",
+    ERRORS_OF_SUMS: "Errors of sums",
+    ("density", "gpkg"): "GeoPackage for QGIS",
+    ("cells", "parquet"): "Week of each cell (GeoParquet)",
+    ("sdmx", "csv"): "SDMX-CSV",
+    ("datapackage", "json"): "Data package",
+    **dict(zip(REGION_FILES, ("Regions as Parquet", "Regions as CSV"), strict=True)),
+    INPUTS_FILE: "Regions and factors",
+    ("data_dictionary", "md"): "Data dictionary",
+    ("privacy_statement", "json"): "Privacy statement",
+    ("manifest", "json"): "What is signed",
+}
 
 
 def rounded(step: Step, estimate: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
@@ -235,19 +241,11 @@ def page_file(
 
 def _downloads(step: Step, of: Counted, beside: Mapping[str, str]) -> dict[str, str]:
     """What a page leads to: names of files, by their labels."""
-    names = {
-        "Parquet": ("density", "parquet"),
-        "CSV": ("density", "csv"),
-        "GeoJSON": ("density", "geojson"),
-        **({} if of.sums is None else {"Errors of sums": ERRORS_OF_SUMS}),
-        **(FURTHER if step.layout > FIRST else {}),
-        **{DOWNLOADS[name]: name for name in names_of_inputs(of.inputs)},
-        "Data dictionary": ("data_dictionary", "md"),
-        "Privacy statement": ("privacy_statement", "json"),
-        "What is signed": ("manifest", "json"),
-    }
-    files = {label: step.files.file(*name).name for label, name in names.items()}
-    return {**files, **beside, "Audit of all releases": AUDIT_PAGE}
+    there = {*_names(step, of.sums, of.inputs), *names_of_descriptions(step)}
+    there |= {step.files.file(*name) for name in (("privacy_statement", "json"), ("manifest", "json"))}
+    files = ((label, step.files.file(*name)) for name, label in LABELS.items())
+    listed = {label: file.name for label, file in files if file in there}
+    return {**listed, **beside, "Audit of all releases": AUDIT_PAGE}
 
 
 def _areas(of: Counted) -> list[Area]:
