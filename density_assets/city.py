@@ -31,7 +31,7 @@ from density_assets.publication.software import software
 from density_assets.publication.verification import read_statement
 from density_assets.schemes import learning_scheme, scheme_of
 from density_assets.schemes.scheme import Plan, Scheme
-from density_assets.setting_types import is_url
+from density_assets.setting_types import AGENT, is_url
 from density_assets.settings import Settings
 from density_assets.shared_settings import all_settings_here, others, settings_here
 from resources.anchors import Keeper, TimeStamps, anchor, heads, keepers, signed_head
@@ -42,7 +42,7 @@ from resources.ledger.ledger import Ledger, today
 from resources.ledger.opening import open_by_itself
 from resources.ledger.witnesses import Named, Witnesses
 from resources.measurements import Measurements
-from resources.signing import AGENT, Signer, make_key, open_key
+from resources.signing import Signer, make_key, open_key
 from resources.sql.duckdb_engine import DuckdbEngine
 from resources.sql.engine import Engine
 from resources.tables.files import private_files

@@ -202,7 +202,7 @@ def _change_key(city: "City", changed_by: "Act", known: "Witnesses", old: str | 
     from resources.signing import open_key
 
     accounts = city.ledger.accounts(known)
-    before = open_key(old if old.startswith("agent:") else Path(old)) if old else city.old_signer(accounts.key)
+    before = open_key(old) if old else city.old_signer(accounts.key)
     if before is not None and before.public.hex() != accounts.key:
         raise BadInput(
             f"--old must be the key in force, {old} is another: give that one, or leave it out if it is lost"
