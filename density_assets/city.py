@@ -5,13 +5,11 @@ schemes can live in one process. Stores are opened when they are first used, so 
 touching a disk.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
-
-from filelock import FileLock
 
 from density_assets.environment import home_here
 from density_assets.geography.cells_and_towers import geography_hash
@@ -31,14 +29,15 @@ from density_assets.schemes.scheme import Plan, Scheme
 from density_assets.setting_types import is_url
 from density_assets.settings import Settings
 from density_assets.shared_settings import all_settings_here, others, settings_here
-from resources.anchors import Keeper, TimeStamps, anchor, heads, keepers, signed_head
+from resources.anchoring import anchor_newest, anchored, read_back
+from resources.anchors import keepers
 from resources.draws import witnesses_under
 from resources.keys import Keys
 from resources.ledger.charging import Order, may_charge
 from resources.ledger.chosen_book import book_of
-from resources.ledger.ledger import Ledger, today
+from resources.ledger.ledger import Ledger
 from resources.ledger.opening import open_by_itself
-from resources.ledger.witnesses import Named, Witnesses
+from resources.ledger.witnesses import Witnesses
 from resources.measurements import Measurements
 from resources.sql.duckdb_engine import DuckdbEngine
 from resources.sql.engine import Engine
@@ -151,36 +150,19 @@ class City:
 
     def _anchored(self) -> Witnesses:
         """What anchors outside the home say of its ledger."""
-        said = [(head, keeper) for keeper in keepers(self.settings, self.home) for head in heads(keeper)]
-        return Witnesses(
-            hashes=tuple(Named(head.head, f"the anchor {keeper.name}") for head, keeper in said),
-            ledgers=tuple(Named(head.ledger, f"the anchor {keeper.name}") for head, keeper in said),
-        )
+        return anchored(keepers(self.settings, self.home))
 
     def anchor_head(self, *, create: bool = False) -> int:
         """Note the ledger's newest entry wherever the settings say; returns how many keep it.
 
         create: whether a file that is not there is made; else it is refused, as if it had been taken away.
         """
-        return self._anchor_with(keepers(self.settings, self.home), create=create)
+        kept_by = keepers(self.settings, self.home)
+        anchor_newest(kept_by, self.ledger, self.keys, create=create)
+        return len(kept_by)
 
     def _anchor_draw(self) -> None:
-        """Note it where it is read back; a time stamp of every draw would be no witness of it."""
-        self._anchor_with(
-            [keeper for keeper in keepers(self.settings, self.home) if not isinstance(keeper, TimeStamps)]
-        )
-
-    def _anchor_with(self, chosen: Sequence[Keeper], *, create: bool = False) -> int:
-        if not (chosen and self.ledger.accounts().opened):
-            return len(chosen)
-        # Heads are kept in the order of the ledger, whichever machine notes them.
-        with FileLock(self.home / "anchor.lock", mode=0o600), self.ledger.book.alone("anchor"):
-            accounts = self.ledger.accounts()
-            signer = self.keys.signer(accounts.key)
-            head = signed_head(signer, accounts.identity, len(accounts.entries), accounts.head, today())
-            for keeper in chosen:
-                anchor(head, keeper, create=create)
-        return len(chosen)
+        anchor_newest(read_back(keepers(self.settings, self.home)), self.ledger, self.keys)
 
     def open_ledger(self, say: Callable[[str], None]) -> None:
         """Make sure that its people can be charged: the ledger of simulated ones opens by itself, and this says so."""
