@@ -25,6 +25,7 @@ from density_assets.publication.keeping import PublishedStays, published_stateme
 from density_assets.publication.software import software
 from density_assets.publication.verification import read_statement
 from density_assets.schemes import learning_scheme, scheme_of
+from density_assets.schemes.asked import asked_release
 from density_assets.schemes.scheme import Plan, Scheme
 from density_assets.setting_types import is_url
 from density_assets.settings import Settings
@@ -45,7 +46,6 @@ from resources.tables.stamps import difference, stamp_values
 from resources.tables.store import Store
 
 GEOGRAPHY_TABLES = ("cells", "towers", "overlaps")  # that a release is identified by
-SHAPING = frozenset({"improved", "split", "weight_l"})  # settings that shape the draws of every scheme
 
 
 @dataclass(frozen=True)
@@ -248,7 +248,7 @@ class City:
         """The release under today's settings and geography."""
         key = (week, self.store.written(*GEOGRAPHY_TABLES))
         if key not in self._releases:
-            self._releases[key] = self._release(str(week))
+            self._releases[key] = asked_release(self.settings, self.scheme, self.plan, self.geography(), week)
         return self._releases[key]
 
     @cached_property
@@ -279,28 +279,6 @@ class City:
         if not (self.home / self.name).exists():
             return None
         return len(self.store.read_public("towers")) if all(self.store.written("towers")) else None
-
-    def _release(self, week: str) -> Release:
-        settings, scheme = self.settings, self.scheme
-        simulated = {"users", "seed"} if self.synthetic else set()
-        return Release(
-            population=self.population,
-            city=self.name,
-            week=week,
-            revision=settings.revision_of(week),
-            epsilon=settings.privacy.epsilon,
-            delta=settings.privacy.delta,
-            geography=self.geography(),
-            scheme=scheme.name,
-            calibration=settings.scheme.calibration,
-            version=scheme.version,
-            parameters={
-                **settings.privacy.model_dump(include={"visits_per_user", "visits_clamp"}),
-                **settings.scheme.model_dump(include={*SHAPING, *scheme.own_settings}),
-                **settings.city.model_dump(include={"timezone", *simulated}),
-            },
-            doors=self.plan,
-        )
 
     def files(self, week: date) -> Naming:
         """Where the published files of a week lie."""
