@@ -20,12 +20,12 @@ from density_assets.cli.first_visits import first_week_in, guessed_visits, sampl
 from density_assets.cli.guess import Guess, first_of, named_as, path_from
 from density_assets.errors import BadInput, nearest
 from density_assets.geography.cells import read_frame
+from density_assets.geography.coordinate_systems import DEGREES
 from density_assets.geography.nearest_zone import nearest_zone
 from density_assets.geography.public_csv import CSV_DAMAGE, read_public_csv
 from density_assets.geography.public_files import is_parquet, public_files
 from density_assets.records.understood import USUAL, understood
 
-DEGREES = "EPSG:4326"
 IDENTIFIERS = ("cell_id", "grid_id", "zone_id", "zone", "code", "dcomiris", "code_iris", "insee", "id", "name")
 PAIRS = (
     ("lon", "lat"),

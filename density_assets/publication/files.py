@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from density_assets.calendar import HOURS, WeekClock
 from density_assets.geography.cells_and_towers import Cells
+from density_assets.geography.coordinate_systems import DEGREES
 from density_assets.publication.columns import DENSITY, Columns, as_markdown, described
 from density_assets.publication.sum_errors import MEANING
 from density_assets.publication.vintages import named_final
@@ -148,7 +149,7 @@ def geojson(cells: Cells, outlines: NDArray[Any], **series: NDArray[Any] | str) 
 
 def in_degrees(cells: Cells) -> NDArray[Any]:
     """The cells' outlines as longitude and latitude, to a tenth of a metre."""
-    degrees = gpd.GeoSeries(cells.polygons, crs=cells.crs).to_crs("EPSG:4326")
+    degrees = gpd.GeoSeries(cells.polygons, crs=cells.crs).to_crs(DEGREES)
     return np.asarray(shapely.transform(np.asarray(degrees), lambda xy: np.round(xy, 6)))
 
 
