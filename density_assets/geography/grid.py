@@ -53,8 +53,9 @@ def read_boundary(path: Path, crs: str | None) -> Any:
     crs: of a file that carries none.
     """
     frame = with_crs(read_frame(path, None, "boundary"), crs, path)
-    if frame.crs is None:
-        raise BadInput(f"{path.name}: the boundary must have a coordinate system, found none: give city.cells_crs")
+    if frame.crs is None or not (frame.crs.is_geographic or frame.crs.is_projected):
+        found = "none" if frame.crs is None else f"{frame.crs.name!r}, which says nothing of where on Earth it is"
+        raise BadInput(f"{path.name}: the boundary must have a coordinate system, found {found}: give city.cells_crs")
     shapes = np.asarray(frame.geometry.array, dtype=object)
     if not (shapely.is_valid(shapes) & (shapely.get_dimensions(shapes) == 2)).all():  # polygons
         raise BadInput(f"{path.name}: the boundary must be of valid polygons, found others")
