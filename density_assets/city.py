@@ -5,17 +5,13 @@ schemes can live in one process. Stores are opened when they are first used, so 
 touching a disk.
 """
 
-import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
 
-from filelock import FileLock
-
 from density_assets.environment import home_here
-from density_assets.errors import BadInput
 from density_assets.geography.cells_and_towers import geography_hash
 from density_assets.geography.tables import cells_from, footprints_from, towers_from
 from density_assets.privacy.acts import Act
@@ -26,32 +22,30 @@ from density_assets.privacy.noise import Noise, OpenDpNoise
 from density_assets.privacy.release import Release
 from density_assets.publication.files import Naming
 from density_assets.publication.keeping import PublishedStays, published_statement
-from density_assets.publication.manifest import fingerprint
 from density_assets.publication.software import software
 from density_assets.publication.verification import read_statement
 from density_assets.schemes import learning_scheme, scheme_of
+from density_assets.schemes.asked import asked_release
 from density_assets.schemes.scheme import Plan, Scheme
 from density_assets.setting_types import is_url
 from density_assets.settings import Settings
 from density_assets.shared_settings import all_settings_here, others, settings_here
-from resources.anchors import Keeper, TimeStamps, anchor, heads, keepers, signed_head
+from resources.anchoring import anchor_newest, anchored, read_back
+from resources.anchors import keepers
 from resources.draws import witnesses_under
+from resources.keys import Keys
 from resources.ledger.charging import Order, may_charge
 from resources.ledger.chosen_book import book_of
-from resources.ledger.ledger import Ledger, today
+from resources.ledger.ledger import Ledger
 from resources.ledger.opening import open_by_itself
-from resources.ledger.witnesses import Named, Witnesses
+from resources.ledger.witnesses import Witnesses
 from resources.measurements import Measurements
-from resources.signing import AGENT, Signer, make_key, open_key
 from resources.sql.duckdb_engine import DuckdbEngine
 from resources.sql.engine import Engine
-from resources.tables.files import private_files
 from resources.tables.stamps import difference, stamp_values
 from resources.tables.store import Store
 
-KEYS = "keys"  # folder of a home: readable by its owner only, and out of reach of steps that may be handed out
 GEOGRAPHY_TABLES = ("cells", "towers", "overlaps")  # that a release is identified by
-SHAPING = frozenset({"improved", "split", "weight_l"})  # settings that shape the draws of every scheme
 
 
 @dataclass(frozen=True)
@@ -145,81 +139,35 @@ class City:
         """What its doors have drawn."""
         return Measurements(self.store, self.ledger, self.noise, self._anchored, self._anchor_draw)
 
+    @cached_property
+    def keys(self) -> Keys:
+        """What its releases are signed with."""
+        return Keys(self.settings, self.home)
+
     def witnesses(self) -> Witnesses:
         """What its ledger must know; unlike its measurements it can be asked for where nothing is kept yet."""
         return witnesses_under(self.home) + self._anchored()
 
     def _anchored(self) -> Witnesses:
         """What anchors outside the home say of its ledger."""
-        said = [(head, keeper) for keeper in keepers(self.settings, self.home) for head in heads(keeper)]
-        return Witnesses(
-            hashes=tuple(Named(head.head, f"the anchor {keeper.name}") for head, keeper in said),
-            ledgers=tuple(Named(head.ledger, f"the anchor {keeper.name}") for head, keeper in said),
-        )
+        return anchored(keepers(self.settings, self.home))
 
     def anchor_head(self, *, create: bool = False) -> int:
         """Note the ledger's newest entry wherever the settings say; returns how many keep it.
 
         create: whether a file that is not there is made; else it is refused, as if it had been taken away.
         """
-        return self._anchor_with(keepers(self.settings, self.home), create=create)
+        kept_by = keepers(self.settings, self.home)
+        anchor_newest(kept_by, self.ledger, self.keys, create=create)
+        return len(kept_by)
 
     def _anchor_draw(self) -> None:
-        """Note it where it is read back; a time stamp of every draw would be no witness of it."""
-        self._anchor_with(
-            [keeper for keeper in keepers(self.settings, self.home) if not isinstance(keeper, TimeStamps)]
-        )
-
-    def _anchor_with(self, chosen: Sequence[Keeper], *, create: bool = False) -> int:
-        if not (chosen and self.ledger.accounts().opened):
-            return len(chosen)
-        # Heads are kept in the order of the ledger, whichever machine notes them.
-        with FileLock(self.home / "anchor.lock", mode=0o600), self.ledger.book.alone("anchor"):
-            accounts = self.ledger.accounts()
-            signer = self.signer(accounts.key)
-            head = signed_head(signer, accounts.identity, len(accounts.entries), accounts.head, today())
-            for keeper in chosen:
-                anchor(head, keeper, create=create)
-        return len(chosen)
-
-    def signer(self, public: str) -> Signer:
-        """Who signs with a key: that of the settings, or one that is kept in the home."""
-        given = self.settings.signing.key
-        signer = open_key(self._key_given(given)) if given else open_key(self._key_file(public))
-        if signer.public.hex() != public:
-            raise BadInput(
-                f"releases must be signed with the key that the ledger names ({fingerprint(public)[:16]}…), but "
-                f"signing.key is another ({signer.fingerprint[:16]}…): give that one, or change the key: "
-                "`density ledger key`"
-            )
-        return signer
-
-    def old_signer(self, public: str) -> Signer | None:
-        """Who signs with a key of the home; none if it is not kept there."""
-        return open_key(self._key_file(public)) if self._key_file(public).exists() else None
-
-    def new_key(self) -> str:
-        """The public half of a key to sign with from now on: that of the settings, or a new one of the home."""
-        if given := self.settings.signing.key:
-            return open_key(self._key_given(given)).public.hex()
-        folder = self.home / KEYS
-        with private_files():
-            folder.mkdir(parents=True, exist_ok=True)
-        made = folder / f"new-{secrets.token_hex(8)}.pem"
-        public = make_key(made).public.hex()
-        made.rename(self._key_file(public))
-        return public
-
-    def _key_file(self, public: str) -> Path:
-        return self.home / KEYS / f"{fingerprint(public)[:16]}.pem"
-
-    def _key_given(self, given: str) -> Path | str:
-        return given if given.startswith(AGENT) else self.settings.path(given)
+        anchor_newest(read_back(keepers(self.settings, self.home)), self.ledger, self.keys)
 
     def open_ledger(self, say: Callable[[str], None]) -> None:
         """Make sure that its people can be charged: the ledger of simulated ones opens by itself, and this says so."""
         if self.synthetic and not self.ledger.accounts().opened:
-            open_by_itself(self.ledger, self.population, self.new_key, self.measurements.found())
+            open_by_itself(self.ledger, self.population, self.keys.new, self.measurements.found())
             say(f"opened a ledger for simulated people: {self.ledger.book.address}; back it up")
         self.ledger.refuse_unready(self.population)
 
@@ -300,7 +248,7 @@ class City:
         """The release under today's settings and geography."""
         key = (week, self.store.written(*GEOGRAPHY_TABLES))
         if key not in self._releases:
-            self._releases[key] = self._release(str(week))
+            self._releases[key] = asked_release(self.settings, self.scheme, self.plan, self.geography(), week)
         return self._releases[key]
 
     @cached_property
@@ -331,28 +279,6 @@ class City:
         if not (self.home / self.name).exists():
             return None
         return len(self.store.read_public("towers")) if all(self.store.written("towers")) else None
-
-    def _release(self, week: str) -> Release:
-        settings, scheme = self.settings, self.scheme
-        simulated = {"users", "seed"} if self.synthetic else set()
-        return Release(
-            population=self.population,
-            city=self.name,
-            week=week,
-            revision=settings.revision_of(week),
-            epsilon=settings.privacy.epsilon,
-            delta=settings.privacy.delta,
-            geography=self.geography(),
-            scheme=scheme.name,
-            calibration=settings.scheme.calibration,
-            version=scheme.version,
-            parameters={
-                **settings.privacy.model_dump(include={"visits_per_user", "visits_clamp"}),
-                **settings.scheme.model_dump(include={*SHAPING, *scheme.own_settings}),
-                **settings.city.model_dump(include={"timezone", *simulated}),
-            },
-            doors=self.plan,
-        )
 
     def files(self, week: date) -> Naming:
         """Where the published files of a week lie."""

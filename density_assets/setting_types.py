@@ -27,6 +27,7 @@ DATABASES = {
     "postgresql", "postgres", "mysql", "mariadb", "oracle", "mssql", "sqlite", "duckdb", "jdbc", "odbc", "hive",
     "clickhouse", "snowflake", "bigquery", "redshift", "trino",
 }  # fmt: skip
+AGENT = "agent:"  # before the name of a key that an SSH agent holds
 LONGEST_PATH, LONGEST_NAME = 4_000, 255  # bytes, as file systems have it
 
 

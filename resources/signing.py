@@ -23,9 +23,9 @@ from cryptography.hazmat.primitives.serialization import (
 
 from density_assets.errors import BadInput
 from density_assets.publication import verify
+from density_assets.setting_types import AGENT
 from resources import ssh_agent
 
-AGENT = "agent:"
 LONGEST = 16_384  # bytes of a key file; an Ed25519 key has about 120
 
 

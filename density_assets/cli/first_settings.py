@@ -7,7 +7,7 @@ the form is looked at (header, types of columns, whether times carry a zone): no
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +20,12 @@ from density_assets.cli.first_visits import first_week_in, guessed_visits, sampl
 from density_assets.cli.guess import Guess, first_of, named_as, path_from
 from density_assets.errors import BadInput, nearest
 from density_assets.geography.cells import read_frame
+from density_assets.geography.coordinate_systems import DEGREES
 from density_assets.geography.nearest_zone import nearest_zone
 from density_assets.geography.public_csv import CSV_DAMAGE, read_public_csv
 from density_assets.geography.public_files import is_parquet, public_files
 from density_assets.records.understood import USUAL, understood
 
-DEGREES = "EPSG:4326"
 IDENTIFIERS = ("cell_id", "grid_id", "zone_id", "zone", "code", "dcomiris", "code_iris", "insee", "id", "name")
 PAIRS = (
     ("lon", "lat"),
@@ -58,22 +58,25 @@ def guesses(out: Path, cells: Path, towers: Path, visits: str | None, users: int
     yield Guess("timezone", _zone(areas), "the zone whose town is nearest to the city; weeks run on its clocks")
 
 
-def with_answers(found: Sequence[Guess], answers: Mapping[str, str]) -> list[Guess]:
+def with_answers(guessed: Sequence[Guess], answers: Mapping[str, str]) -> list[Guess]:
     """The guesses, with what a person says in place of some."""
     for key in answers:
         if key not in CitySettings.model_fields:
             raise BadInput(f"--set must name a key of [city], got {key!r}{nearest(key, CitySettings.model_fields)}")
-    kept = [Guess(guess.key, answers[guess.key], "given") if guess.key in answers else guess for guess in found]
-    named = {guess.key for guess in found}
-    return [*kept, *(Guess(key, value, "given") for key, value in answers.items() if key not in named)]
+    lines = [Guess(guess.key, answers[guess.key], "given") if guess.key in answers else guess for guess in guessed]
+    named = {guess.key for guess in guessed}
+    return [*lines, *(Guess(key, value, "given") for key, value in answers.items() if key not in named)]
 
 
-def settings_text(lines: Sequence[Guess], file: str, columns: str = "") -> str:
-    """The settings file; raises for a line that nobody could fill in, and says which columns there are."""
+def settings_text(lines: Sequence[Guess], file: str, columns: Callable[[], str] = str) -> str:
+    """The settings file; raises for a line that nobody could fill in.
+
+    columns: says then which there are; files are looked at again for it.
+    """
     if missing := [line.key for line in lines if not line.value]:
         raise BadInput(
             f"{' and '.join(missing)} of [city] could not be guessed: give "
-            f"{' '.join(f'--set {key}=…' for key in missing)}{columns}"
+            f"{' '.join(f'--set {key}=…' for key in missing)}{columns()}"
         )
     city = "\n".join(f"{line.key} = {_value(line)}  # {_plain(line.why)}" for line in lines)
     return f"""# Guessed by `density init` from names, headers and public tables: look at every line, then at

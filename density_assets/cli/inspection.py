@@ -3,11 +3,12 @@
 The report quotes counts of real records: it is for the terminal of those who may read them, and is not stored.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -63,12 +64,8 @@ from sums
 where coalesce(reason, cast(identifier as varchar), cast(site as varchar), cast(day_hour as varchar)) is not null
 group by kind, reason, day_hour
 """
-REASONS, IDENTIFIERS, SITES, DAY_HOURS = (
-    0b0111,
-    0b1011,
-    0b1101,
-    0b1110,
-)  # what `grouping` says of each set: a bit for each column left out
+# What `grouping` says of each set: a bit for each column left out.
+REASONS, IDENTIFIERS, SITES, DAY_HOURS = 0b0111, 0b1011, 0b1101, 0b1110
 
 
 @dataclass
@@ -218,13 +215,11 @@ def _kind(file: Understood) -> str:
     return f"{file.kind}{f' ({file.compression})' if file.compression else ''}{mark}"
 
 
-def _forms(forms: object) -> str:
-    assert isinstance(forms, dict)
+def _forms(forms: Mapping[Any, int]) -> str:
     return ", ".join(f"{number:,} {form}" for form, number in forms.items()) or "none"
 
 
-def _row(row: object, user: str) -> str:
-    assert isinstance(row, dict)
+def _row(row: Mapping[str, str], user: str) -> str:
     return "  ".join(f"{name}={value}" for name, value in row.items() if name != user)
 
 

@@ -61,7 +61,7 @@ def ledger(
     known = NOTHING if action == "anchor" else city.witnesses()  # an anchor may be made by this
     if action == "init":
         opened_by = act(city, by, reason, "opening a ledger")
-        opening.open_for_people(city.ledger, opened_by, city.new_key, city.measurements.found(), adopt=adopt)
+        opening.open_for_people(city.ledger, opened_by, city.keys.new, city.measurements.found(), adopt=adopt)
     elif action == "moved":
         opening.say_moved(city.ledger, act(city, by, reason, "moving a ledger"), known)
     elif action == "key":
@@ -202,12 +202,12 @@ def _change_key(city: "City", changed_by: "Act", known: "Witnesses", old: str | 
     from resources.signing import open_key
 
     accounts = city.ledger.accounts(known)
-    before = open_key(old if old.startswith("agent:") else Path(old)) if old else city.old_signer(accounts.key)
+    before = open_key(old) if old else city.keys.old_signer(accounts.key)
     if before is not None and before.public.hex() != accounts.key:
         raise BadInput(
             f"--old must be the key in force, {old} is another: give that one, or leave it out if it is lost"
         )
-    change_key(city.ledger, accounts, city.new_key(), before, changed_by, known)
+    change_key(city.ledger, accounts, city.keys.new(), before, changed_by, known)
     if before is None:
         print("the old key did not agree to this, and every verifier will say so: was it lost? Else see --old")
 

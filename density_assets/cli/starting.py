@@ -1,6 +1,7 @@
 """Starting: a first settings file, from the files a person has."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
@@ -47,7 +48,7 @@ def init(
             lines = _confirmed(lines)
     except typer.Abort:
         raise BadInput("nothing was written: a question was left without an answer (--yes asks none)") from None
-    _write(out, settings_text(lines, str(out), _columns(Path(named[1]), pattern)))
+    _write(out, settings_text(lines, str(out), partial(_columns, Path(named[1]), pattern)))
     print("\n".join(_next(out, simulated=users is not None)))
     return 0
 

@@ -14,13 +14,27 @@ import pyproj
 from density_assets.errors import BadInput
 from density_assets.geography.public_files import is_parquet, public_files
 
+DEGREES = "EPSG:4326"  # longitude and latitude
+
 
 def known_crs(crs: str, path: Path, what: str) -> pyproj.CRS:
     """A coordinate system by its name; refused if pyproj knows none."""
     try:
         return pyproj.CRS(crs)
     except pyproj.exceptions.ProjError:
-        raise BadInput(f"{path.name}: {what} must be one pyproj knows, such as EPSG:4326, got {crs!r}") from None
+        raise _unknown(crs, path, what) from None
+
+
+def transformer(crs: str, metric: str, path: Path, what: str) -> pyproj.Transformer:
+    """From a coordinate system, by its name, to a metric one; refused if pyproj knows no way, as out of a local one."""
+    try:
+        return pyproj.Transformer.from_crs(crs, metric, always_xy=True)
+    except pyproj.exceptions.ProjError:
+        raise _unknown(crs, path, what) from None
+
+
+def _unknown(crs: str, path: Path, what: str) -> BadInput:
+    return BadInput(f"{path.name}: {what} must be one pyproj knows, such as {DEGREES}, got {crs!r}")
 
 
 def with_crs(frame: Any, crs: str | None, path: Path) -> Any:

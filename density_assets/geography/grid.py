@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from density_assets.errors import BadInput
 from density_assets.geography.cells import read_frame
 from density_assets.geography.cells_and_towers import Cells
-from density_assets.geography.coordinate_systems import known_crs, with_crs
+from density_assets.geography.coordinate_systems import DEGREES, transformer, with_crs
 from density_assets.geography.overlaps import SLIVER_M2
 
 GRIDS: Mapping[str, int] = {"inspire 1km": 1_000}  # metres of a side
@@ -53,8 +53,9 @@ def read_boundary(path: Path, crs: str | None) -> Any:
     crs: of a file that carries none.
     """
     frame = with_crs(read_frame(path, None, "boundary"), crs, path)
-    if frame.crs is None:
-        raise BadInput(f"{path.name}: the boundary must have a coordinate system, found none: give city.cells_crs")
+    if frame.crs is None or not (frame.crs.is_geographic or frame.crs.is_projected):
+        found = "none" if frame.crs is None else f"{frame.crs.name!r}, which says nothing of where on Earth it is"
+        raise BadInput(f"{path.name}: the boundary must have a coordinate system, found {found}: give city.cells_crs")
     shapes = np.asarray(frame.geometry.array, dtype=object)
     if not (shapely.is_valid(shapes) & (shapely.get_dimensions(shapes) == 2)).all():  # polygons
         raise BadInput(f"{path.name}: the boundary must be of valid polygons, found others")
@@ -68,16 +69,20 @@ def union_of(shapes: Any) -> Any:
 
 def extent_of(points: NDArray[np.float64], crs: str, path: Path) -> Any:
     """The rectangle around antennas, in the system of the grid."""
-    change = pyproj.Transformer.from_crs(known_crs(crs, path, "city.tower_crs"), CRS, always_xy=True)
+    change = transformer(crs, CRS, path, "city.tower_crs")
     x, y = change.transform(points[:, 0], points[:, 1])
-    # A single mast has no extent; a metre around it has.
-    return shapely.box(np.min(x), np.min(y), np.max(x), np.max(y)).buffer(1.0, join_style="mitre")
+    return extent(np.min(x), np.min(y), np.max(x), np.max(y))
+
+
+def extent(west: float, south: float, east: float, north: float) -> Any:
+    """The rectangle around points: a single mast has none, so it reaches a metre beyond."""
+    return shapely.box(west, south, east, north).buffer(1.0, join_style="mitre")
 
 
 def _in_europe(bounds: tuple[float, float, float, float], path: Path) -> tuple[float, float, float, float]:
     """The bounds, if they lie where the grid is defined."""
     area = pyproj.CRS(CRS).area_of_use
-    back = pyproj.Transformer.from_crs(CRS, "EPSG:4326", always_xy=True)
+    back = pyproj.Transformer.from_crs(CRS, DEGREES, always_xy=True)
     west, south, east, north = back.transform_bounds(*bounds) if np.isfinite(bounds).all() else (np.nan,) * 4
     if not (area and area.west <= west and east <= area.east and area.south <= south and north <= area.north):
         raise BadInput(

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from density_assets.errors import BadInput
 from density_assets.geography.cells_and_towers import Cells
-from density_assets.geography.grid import MOST, too_many
+from density_assets.geography.coordinate_systems import DEGREES
+from density_assets.geography.grid import MOST, extent, too_many
 from density_assets.geography.overlaps import SLIVER_M2
 
 RESOLUTIONS: Mapping[str, int] = {"h3 7": 7, "h3 8": 8, "h3 9": 9}  # of about 5, 0.7 and 0.1 km²
-DEGREES = "EPSG:4326"
 EDGE_M = 100.0  # a straight edge in metres is a curve in degrees, in which H3 looks for hexagons
 WIDEST = 90.0  # degrees: what is wider lies on both sides of the 180th meridian
 
@@ -51,8 +51,7 @@ def _zone(shapes: Any, path: Path) -> Any:
 def _boundary(shapes: NDArray[np.object_]) -> Any:
     if (shapely.get_dimensions(shapes) == 2).all():  # polygons
         return shapely.union_all(shapes)
-    # A single mast has no extent; a metre around it has.
-    return shapely.box(*shapely.total_bounds(shapes)).buffer(1.0, join_style="mitre")
+    return extent(*shapely.total_bounds(shapes).tolist())
 
 
 def _near(boundary: Any, metric: pyproj.CRS, resolution: int, path: Path) -> list[str]:

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import pyproj
 import shapely
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
@@ -21,6 +20,7 @@ from scipy.spatial import cKDTree
 
 from density_assets.errors import BadInput, some
 from density_assets.geography.cells_and_towers import Cells, Towers
+from density_assets.geography.coordinate_systems import transformer
 from density_assets.geography.identifiers import refuse_unprintable
 from density_assets.geography.listed_rows import numbers, read_rows
 from density_assets.geography.public_files import public_files
@@ -101,12 +101,7 @@ def _in_one_order(rows: pl.DataFrame, files: Sequence[Path]) -> pl.DataFrame:
 
 def _projected(raw: NDArray[np.float64], crs: str, metric: str, path: Path) -> NDArray[np.float64]:
     """The points in the metric system of the cells."""
-    try:
-        change = pyproj.Transformer.from_crs(crs, metric, always_xy=True)
-    except pyproj.exceptions.ProjError as error:
-        raise BadInput(
-            f"{path.name}: the crs of the towers must be one pyproj knows, such as EPSG:4326, got {crs!r}"
-        ) from error
+    change = transformer(crs, metric, path, "the crs of the towers")
     xy = np.column_stack(change.transform(raw[:, 0], raw[:, 1]))
     return np.where(np.abs(xy) < NOWHERE_M, xy, NOWHERE_M)
 

@@ -3,15 +3,11 @@
 An asset is its docstring and its lines of work. `@asset` turns the function into a `Blueprint`, which knows no city;
 `Blueprint.build` makes the Dagster asset of one city, because partitions, edges and columns may depend on its settings.
 The function gets a `Step` and the tables of its inputs, and returns `Made`. What it makes is stored here: confidential
-tables and released ones each where their zone says. Pictures and facts are shown in the UI where everybody may know
-them; of real people's tables they become files in the confidential folder, because whoever opens the UI reads what is
-shown there.
+tables and released ones each where their zone says. What the UI shows of it is in `shown.py`.
 """
 
-import base64
 import hashlib
 import inspect
-import json
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -31,6 +27,7 @@ from density_assets.graph.columns import Columns, lineage, schema
 from density_assets.graph.given import Asked, gather
 from density_assets.graph.naming import key, own
 from density_assets.graph.partitions import LAST_WEEK, weekly_partitions
+from density_assets.graph.shown import shown
 from density_assets.graph.step import Made, Reader, Shelf, Step, step_for
 from density_assets.graph.withheld import unquoted_errors
 from density_assets.graph.zones import GROUPS, OWNERS, WRITER
@@ -40,7 +37,6 @@ from density_assets.publication.keeping import refuse_to_overwrite
 from resources.faults import in_clear_words
 from resources.sql.models import Model
 from resources.tables.content import column_types, fingerprint
-from resources.tables.files import private_files, write_durably
 
 # Data versions are what auditors follow; Dagster calls their parameter beta and says so on every run.
 warnings.filterwarnings("ignore", category=dg.BetaWarning, message=".*data_version.*")
@@ -173,7 +169,7 @@ class Blueprint:
         metadata = {
             "dagster/column_schema": schema(columns, stored.types),
             "dagster/column_lineage": lineage(city, columns),
-            **self._shown(city, week, made.pictures, {"rows": stored.rows} | made.facts),
+            **shown(city, self.zone, self.name, week, made.pictures, {"rows": stored.rows} | made.facts),
         }
         return dg.MaterializeResult(metadata=metadata, data_version=dg.DataVersion(version))
 
@@ -220,20 +216,6 @@ class Blueprint:
         plain = fingerprint(table)
         version = store.keyed(plain) if self.zone.secret else plain
         return Stored(len(table), column_types(table.to_arrow().schema), version)
-
-    def _shown(
-        self, city: City, week: date | None, pictures: dict[str, bytes], facts: dict[str, Any]
-    ) -> dict[str, Any]:
-        """What the UI shows: everything where everybody may know it, else only where to find it."""
-        if self.zone.open or city.synthetic:
-            return {**facts, **{title: inline_picture(picture) for title, picture in pictures.items()}}
-        folder = city.store.confidential / "about" / self.name
-        with private_files():
-            folder.mkdir(parents=True, exist_ok=True)
-            write_durably(folder / f"{week}.json", json.dumps(facts, indent=2).encode())
-            for title, picture in pictures.items():
-                write_durably(folder / f"{week}_{title}.{_kind(picture)}", picture)
-        return {"details": f"confidential: {folder.relative_to(city.store.folder)}/{week}*"}
 
 
 def asset(
@@ -295,14 +277,3 @@ def blueprints(*modules: ModuleType) -> list[Blueprint]:
 def sql_version(model: Model) -> str:
     """The code version of an asset that a model describes: it changes with the SQL."""
     return hashlib.sha256(model.sql.encode()).hexdigest()[:12]
-
-
-def inline_picture(picture: bytes) -> dg.MetadataValue[Any]:
-    """A PNG or SVG as the UI shows it."""
-    mime = {"png": "image/png", "svg": "image/svg+xml"}[_kind(picture)]
-    return dg.MetadataValue.md(f"![picture](data:{mime};base64,{base64.b64encode(picture).decode()})")
-
-
-def _kind(picture: bytes) -> str:
-    """What a picture is, by its first bytes."""
-    return "svg" if picture.startswith(b"<svg") else "png"

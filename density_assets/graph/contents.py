@@ -15,7 +15,6 @@ import numpy as np
 import polars as pl
 
 from density_assets import series
-from density_assets.calendar import HOURS
 from density_assets.estimation.rounding import round_by_largest_remainder
 from density_assets.geography.tables import cells_from
 from density_assets.graph.estimating import known_sums
@@ -32,6 +31,7 @@ from density_assets.publication.files import (
     ERRORS_OF_SUMS,
     FURTHER_FILES,
     clock_note,
+    counts_and_errors,
     density_table,
     dictionary,
     digests,
@@ -54,15 +54,21 @@ from density_assets.schemes.drawn_tables import measurements
 from density_assets.schemes.scheme import SERIES, TOTALS
 from resources.tables.files import parquet_bytes, write_durably
 
-FURTHER = {
-    "GeoPackage for QGIS": ("density", "gpkg"),
-    "Week of each cell (GeoParquet)": ("cells", "parquet"),
-    "SDMX-CSV": ("sdmx", "csv"),
-    "Data package": ("datapackage", "json"),
-}  # downloads of the page, by their labels
-DOWNLOADS = dict(
-    zip((*REGION_FILES, INPUTS_FILE), ("Regions as Parquet", "Regions as CSV", "Regions and factors"), strict=True)
-)
+LABELS = {  # of what the page leads to, in this order; some only where the release has them
+    ("density", "parquet"): "Parquet",
+    ("density", "csv"): "CSV",
+    ("density", "geojson"): "GeoJSON",
+    ERRORS_OF_SUMS: "Errors of sums",
+    ("density", "gpkg"): "GeoPackage for QGIS",
+    ("cells", "parquet"): "Week of each cell (GeoParquet)",
+    ("sdmx", "csv"): "SDMX-CSV",
+    ("datapackage", "json"): "Data package",
+    **dict(zip(REGION_FILES, ("Regions as Parquet", "Regions as CSV"), strict=True)),
+    INPUTS_FILE: "Regions and factors",
+    ("data_dictionary", "md"): "Data dictionary",
+    ("privacy_statement", "json"): "Privacy statement",
+    ("manifest", "json"): "What is signed",
+}
 
 
 def rounded(step: Step, estimate: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
@@ -100,7 +106,7 @@ def _first_layout(of: Counted) -> dict[Path, bytes]:
     contents = (
         parquet_bytes(of.density),
         of.density.write_csv().encode(),
-        geojson(of.cells, of.outlines, counts=of.density["count"].to_numpy().reshape(-1, HOURS)).encode(),
+        geojson(of.cells, of.outlines, counts=counts_and_errors(of.density)[0]).encode(),
         dictionary(of.city, of.timezone, of.clock, told_in, of.worth, of.naming.upto).encode(),
         *(() if of.sums is None else (parquet_bytes(of.sums),)),
     )
@@ -115,7 +121,7 @@ def _worth_to_say(step: Step, density: pl.DataFrame, sums: pl.DataFrame | None) 
 
 def _worth(density: pl.DataFrame) -> Worth:
     """What the counts say more than a flat or an empty map does."""
-    return worth_of(*(density[name].to_numpy().reshape(-1, HOURS) for name in ("count", "standard_error")))
+    return worth_of(*counts_and_errors(density))
 
 
 def names_of_counts(step: Step) -> list[Path]:
@@ -204,7 +210,7 @@ def page_file(
     """
     of = _counted(step, density, cells)
     files, city, inputs = step.files, of.cells, of.inputs
-    counts, errors = (density[name].to_numpy().reshape(-1, HOURS) for name in ("count", "standard_error"))
+    counts, errors = counts_and_errors(density)
     summary, parts = of.week.sums, city_and_parts(city.centroids, inputs.regions)
     worth, clocks = of.worth, clock_note(step.clock, counted=step.layout == FIRST)
     page = report_html(
@@ -235,19 +241,11 @@ def page_file(
 
 def _downloads(step: Step, of: Counted, beside: Mapping[str, str]) -> dict[str, str]:
     """What a page leads to: names of files, by their labels."""
-    names = {
-        "Parquet": ("density", "parquet"),
-        "CSV": ("density", "csv"),
-        "GeoJSON": ("density", "geojson"),
-        **({} if of.sums is None else {"Errors of sums": ERRORS_OF_SUMS}),
-        **(FURTHER if step.layout > FIRST else {}),
-        **{DOWNLOADS[name]: name for name in names_of_inputs(of.inputs)},
-        "Data dictionary": ("data_dictionary", "md"),
-        "Privacy statement": ("privacy_statement", "json"),
-        "What is signed": ("manifest", "json"),
-    }
-    files = {label: step.files.file(*name).name for label, name in names.items()}
-    return {**files, **beside, "Audit of all releases": AUDIT_PAGE}
+    there = {*_names(step, of.sums, of.inputs), *names_of_descriptions(step)}
+    there |= {step.files.file(*name) for name in (("privacy_statement", "json"), ("manifest", "json"))}
+    files = ((label, step.files.file(*name)) for name, label in LABELS.items())
+    listed = {label: file.name for label, file in files if file in there}
+    return {**listed, **beside, "Audit of all releases": AUDIT_PAGE}
 
 
 def _areas(of: Counted) -> list[Area]:
@@ -255,8 +253,7 @@ def _areas(of: Counted) -> list[Area]:
     week = of.week
     if week.sums is None:
         return []
-    counts, errors = (of.density[name].to_numpy().reshape(-1, HOURS) for name in ("count", "standard_error"))
-    return areas_by_day(week.sums, counts, errors, of.cells.centroids, week.happens, of.inputs.regions)
+    return areas_by_day(week.sums, *counts_and_errors(of.density), of.cells.centroids, week.happens, of.inputs.regions)
 
 
 def _vintage(step: Step) -> str:

@@ -9,7 +9,6 @@ import dagster as dg
 import numpy as np
 import polars as pl
 
-from density_assets.calendar import HOURS
 from density_assets.city import City
 from density_assets.geography.tables import cells_from
 from density_assets.graph.assets import asset
@@ -32,9 +31,7 @@ from density_assets.graph.step import Made, Step
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.estimates import Estimated
 from density_assets.privacy.zones import Zone
-from density_assets.publication.files import (
-    digests,
-)
+from density_assets.publication.files import counts_and_errors, digests
 from density_assets.publication.manifest import Seal
 from density_assets.publication.pictures.maps import value_map
 from density_assets.publication.pictures.rhythm import week_rhythm
@@ -62,7 +59,7 @@ def density(step: Step, smoothed_series: pl.DataFrame, cells: pl.DataFrame) -> M
     Rounded hour by hour by largest remainder. Its checks come before any file of it is written.
     """
     city, table = cells_from(cells), rounded(step, smoothed_series, cells)
-    counts = table["count"].to_numpy().reshape(-1, HOURS)
+    counts, _ = counts_and_errors(table)
     busiest = np.argsort(-counts.sum(axis=1))[:: max(1, len(counts) // SAMPLE_CELLS)][:SAMPLE_CELLS]
     pictures = {
         "map": value_map(city.polygons, counts.mean(axis=1), "released visits per hour", "mean visits per hour"),

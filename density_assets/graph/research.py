@@ -9,9 +9,10 @@ from typing import Any
 import dagster as dg
 
 from density_assets.city import City
-from density_assets.graph.assets import Context, inline_picture
+from density_assets.graph.assets import Context
 from density_assets.graph.naming import key, own
 from density_assets.graph.partitions import weekly_partitions
+from density_assets.graph.shown import inline_picture
 from density_assets.graph.zones import OWNERS, STUDY_GROUPS
 from density_assets.privacy.zones import Zone
 from density_assets.research.study import Source, Study, conduct

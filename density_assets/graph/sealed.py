@@ -21,16 +21,16 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from density_assets.city import KEYS, City
+from density_assets.city import City
 from density_assets.environment import SETTINGS, shared_files
 from density_assets.graph.messages import RemoteError, error_of, receive, receive_made, send, send_made
 from density_assets.graph.step import Made, Step
 from density_assets.graph.zygote import Zygote
-from density_assets.setting_types import is_url
+from density_assets.setting_types import AGENT, is_url
 from density_assets.settings import Settings
 from resources.faults import in_clear_words
+from resources.keys import KEYS
 from resources.landlock import confine
-from resources.signing import AGENT
 from resources.tables.roots import folders_under
 
 WILDCARDS = "*?[{"

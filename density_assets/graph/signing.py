@@ -117,7 +117,7 @@ def _sign_list(
             refuse(city, held)
             _refuse_other_list(held, content, noted.draws, accounts, seal)
         asked = needed(act, "publishing a release")
-        signature = city.signer(seal.key).sign(content)
+        signature = city.keys.signer(seal.key).sign(content)
         city.ledger.publish(
             {
                 **release.which,
@@ -190,7 +190,7 @@ def _sign_register(city: City, step: Step, act: Act | None) -> None:
         _write_tools(held, seal)
         content = register_manifest(held, city.name, seal)
     write_durably(manifest, content)
-    write_durably(manifest.with_suffix(".sig"), city.signer(seal.key).sign(content))
+    write_durably(manifest.with_suffix(".sig"), city.keys.signer(seal.key).sign(content))
 
 
 @asset(

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import polars as pl
 
 from density_assets.calendar import WeekClock
-from density_assets.publication.vintages import WIDE
+from density_assets.publication.sums import WITHIN
 
 ENDS = ("count_low", "count_high")
 
@@ -18,7 +18,7 @@ def counts_with_intervals(density: pl.DataFrame, clock: WeekClock) -> pl.DataFra
 
 def interval_columns(count: pl.Expr, error: pl.Expr, names: Iterable[str] = ENDS) -> dict[str, pl.Expr]:
     """The 95 % interval of counts, rounded outwards: no count of visits is negative."""
-    low, high = (count - WIDE * error).floor().clip(lower_bound=0), (count + WIDE * error).ceil()
+    low, high = (count - WITHIN * error).floor().clip(lower_bound=0), (count + WITHIN * error).ceil()
     return {name: end.cast(pl.Int64) for name, end in zip(names, (low, high), strict=True)}
 
 
@@ -30,4 +30,4 @@ def with_moments(counts: pl.DataFrame, timezone: str) -> pl.DataFrame:
 
 def interval(count: int, error: float) -> tuple[int, int]:
     """Where a sum of counts lies with 95 % confidence, rounded outwards."""
-    return max(0, math.floor(count - WIDE * error)), math.ceil(count + WIDE * error)
+    return max(0, math.floor(count - WITHIN * error)), math.ceil(count + WITHIN * error)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from density_assets.calendar import HOURS, WeekClock
 from density_assets.geography.cells_and_towers import Cells
+from density_assets.geography.coordinate_systems import DEGREES
 from density_assets.publication.columns import DENSITY, Columns, as_markdown, described
 from density_assets.publication.sum_errors import MEANING
 from density_assets.publication.vintages import named_final
@@ -112,6 +113,12 @@ def density_table(
     )
 
 
+def counts_and_errors(density: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Counts and standard errors of such a table, both of shape (cells, hours)."""
+    counts, errors = (density[name].to_numpy().reshape(-1, HOURS) for name in ("count", "standard_error"))
+    return counts, errors
+
+
 def hour_start(clock: WeekClock, hour: int) -> datetime | None:
     """When an hour of the week starts; none if it does not happen, the first time if it happens twice."""
     if hour in clock.missing:
@@ -142,7 +149,7 @@ def geojson(cells: Cells, outlines: NDArray[Any], **series: NDArray[Any] | str) 
 
 def in_degrees(cells: Cells) -> NDArray[Any]:
     """The cells' outlines as longitude and latitude, to a tenth of a metre."""
-    degrees = gpd.GeoSeries(cells.polygons, crs=cells.crs).to_crs("EPSG:4326")
+    degrees = gpd.GeoSeries(cells.polygons, crs=cells.crs).to_crs(DEGREES)
     return np.asarray(shapely.transform(np.asarray(degrees), lambda xy: np.round(xy, 6)))
 
 

@@ -16,7 +16,7 @@ from density_assets.city_settings import CitySettings
 from density_assets.people_settings import FACTORS
 from density_assets.publication.hazards import HAZARDS
 from density_assets.publication.pages.templates import render
-from density_assets.setting_types import is_url
+from density_assets.setting_types import AGENT, is_url
 from density_assets.settings import AnchorSettings, PrivacySettings, Settings, SigningSettings
 
 MARK = "to be filled by the controller"
@@ -26,7 +26,6 @@ CALIBRATIONS = {
     "published": "as published, to compare with a paper: **the promise above does not hold**",
 }
 SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")  # what Markdown would not take as it is
-AGENT = "agent:"  # before the name of a key that an SSH agent holds
 
 
 def impact_assessment(settings: Settings) -> str:

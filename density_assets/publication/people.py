@@ -20,8 +20,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from density_assets.estimation.rounding import round_by_largest_remainder
-from density_assets.publication.sums import WeekCounts
-from density_assets.publication.vintages import WIDE
+from density_assets.publication.sums import WITHIN, WeekCounts
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -109,7 +108,7 @@ def people_in_cells(factors: PeopleFactors, week: WeekCounts) -> People:
     """
     number = round_by_largest_remainder(week.visits * factors.stated.matrix)
     low, high = (
-        week.visits * rate.matrix + sign * WIDE * week.error * rate.matrix
+        week.visits * rate.matrix + sign * WITHIN * week.error * rate.matrix
         for rate, sign in ((factors.fewest, -1), (factors.most, +1))
     )
     return _within(number, low, high)
@@ -128,7 +127,7 @@ def people_of_sums(factors: PeopleFactors, week: WeekCounts, cells: Ints, areas:
 def people_of_each_cell(factors: PeopleFactors, week: WeekCounts, cells: Ints, hours: Floats) -> People:
     """People of every cell by itself, over the hours that 168 weights give."""
     low, high = (
-        rate.cells * (week.visits @ (hours * rate.hours) + sign * WIDE * week.error_of_each_cell(hours * rate.hours))
+        rate.cells * (week.visits @ (hours * rate.hours) + sign * WITHIN * week.error_of_each_cell(hours * rate.hours))
         for rate, sign in ((factors.fewest, -1), (factors.most, +1))
     )
     return _within(np.rint(cells @ hours).astype(np.int64), low, high)
@@ -137,7 +136,7 @@ def people_of_each_cell(factors: PeopleFactors, week: WeekCounts, cells: Ints, h
 def _edge(rate: PerVisit, sign: int, week: WeekCounts, areas: Floats, periods: Floats) -> Floats:
     """Visits of the sums at so many people per visit, and 1.96 standard errors on one side."""
     weighted, over = areas * rate.cells, periods * rate.hours[:, None]
-    return np.asarray(weighted @ week.visits @ over + sign * WIDE * week.error_of(weighted, over))
+    return np.asarray(weighted @ week.visits @ over + sign * WITHIN * week.error_of(weighted, over))
 
 
 def _within(number: Ints, low: Floats, high: Floats) -> People:

@@ -21,7 +21,7 @@ from density_assets.errors import BadInput, nearest
 from density_assets.estimation.weeks.summary import Summary
 from density_assets.geography.regions import Regions
 from density_assets.publication.counts import interval
-from density_assets.publication.files import ERRORS_OF_SUMS
+from density_assets.publication.files import ERRORS_OF_SUMS, counts_and_errors
 from density_assets.publication.people import people_of_sums
 from density_assets.publication.public_inputs import INPUTS_FILE, PublicInputs, inputs_in
 from density_assets.publication.sum_errors import summary_from
@@ -105,9 +105,7 @@ def read_released(file: Path) -> Released:
         raise BadInput(
             f"{file.name} must have {HOURS} hours of every cell, got {len(wide):,} rows: the file is damaged"
         )
-    visits, error = (
-        wide[name].to_numpy().astype(np.float64).reshape(-1, HOURS) for name in ("count", "standard_error")
-    )
+    visits, error = (numbers.astype(np.float64) for numbers in counts_and_errors(wide))
     if not (wide["hour"].to_numpy().reshape(-1, HOURS) == np.arange(HOURS)).all() or not np.isfinite(error).all():
         raise BadInput(f"{file.name} must have every hour of every cell once, with its error: it is damaged")
     happens = np.ones(HOURS, dtype=bool)

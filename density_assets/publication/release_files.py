@@ -20,7 +20,7 @@ from density_assets.publication.cell_totals import cell_totals
 from density_assets.publication.columns import CELLS, DENSITY, MEASUREMENTS, REGIONS, SUMS, Columns, described
 from density_assets.publication.counts import counts_with_intervals, with_moments
 from density_assets.publication.described_parquet import described_parquet
-from density_assets.publication.files import ERRORS_OF_SUMS, Naming, dictionary, geojson, in_degrees
+from density_assets.publication.files import ERRORS_OF_SUMS, Naming, counts_and_errors, dictionary, geojson, in_degrees
 from density_assets.publication.geopackage import geopackage
 from density_assets.publication.geoparquet import geo_metadata, with_geometry
 from density_assets.publication.people import People, people_in_cells, people_of_each_cell
@@ -64,9 +64,9 @@ class Counted:
     @cached_property
     def week(self) -> WeekCounts:
         """The counts as matrices."""
-        visits, error = (self.density[name].to_numpy().reshape(-1, HOURS) for name in ("count", "standard_error"))
+        visits, error = counts_and_errors(self.density)
         summary = None if self.sums is None else summary_from(self.sums, pl.Series(self.cells.ids.tolist()))
-        return WeekCounts(visits.astype(np.float64), np.asarray(error), summary, happening(self.clock.missing))
+        return WeekCounts(visits.astype(np.float64), error, summary, happening(self.clock.missing))
 
     @cached_property
     def people(self) -> People | None:
@@ -108,7 +108,7 @@ class Counted:
 
 
 def newest_layout(of: Counted) -> dict[Path, bytes]:
-    """Every file of the counts and what it holds; in the order of `files.names_of`."""
+    """Every file of the counts and what it holds."""
     contents = {
         ("density", "parquet"): _density(of),
         ("density", "csv"): of.counts.write_csv().encode(),
@@ -158,12 +158,10 @@ def _geopackage(of: Counted) -> bytes:
 
 
 def _geojson(of: Counted) -> str:
-    counts, errors = (of.density[name].to_numpy().reshape(-1, HOURS) for name in ("count", "standard_error"))
+    counts, errors = counts_and_errors(of.density)
     people = {} if of.people is None else of.people.columns
     by_cell = {name: values.to_numpy().reshape(-1, HOURS) for name, values in people.items()}
-    return geojson(
-        of.cells, of.outlines, week=of.naming.week, counts=counts, standard_errors=np.asarray(errors), **by_cell
-    )
+    return geojson(of.cells, of.outlines, week=of.naming.week, counts=counts, standard_errors=errors, **by_cell)
 
 
 def _dictionary(of: Counted) -> str:

@@ -9,6 +9,8 @@ from density_assets.estimation.weeks.summary import Summary
 
 Floats = NDArray[np.float64]
 
+WITHIN = 1.96  # standard errors on either side of 95 %
+
 
 @dataclass(frozen=True)
 class WeekCounts:

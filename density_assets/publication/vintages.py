@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from density_assets.publication.sums import WITHIN
+
 PROVISIONAL_ESTIMATE = "Provisional estimate"  # as readers see it below the name of the city
-WIDE = 1.96  # standard errors: of 95 % intervals
 
 
 def named_final(upto: str) -> str:
@@ -43,7 +44,7 @@ class Changed:
             share=float(change.sum() / max(before.sum(), 1)),
             mean=float(change.mean()),
             errors=float(change.mean() / typical),
-            beyond=float((change > WIDE * error + 1).mean()),  # counts are whole: rounding may move each by one
+            beyond=float((change > WITHIN * error + 1).mean()),  # counts are whole: rounding may move each by one
             smaller=1 - float(error_after.mean()) / typical,
         )
 

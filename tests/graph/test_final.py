@@ -3,26 +3,29 @@
 import html
 import json
 import shutil
-from datetime import date
 from pathlib import Path
 
 import dagster as dg
 import polars as pl
 import pytest
-from runs import density, failures, materialise, only, opened, ran
+from final_estimates import (
+    add_a_visit,
+    counts,
+    final,
+    materialise_final,
+    name_of,
+    refused,
+    said_finally,
+)
+from runs import density, failures, materialise, opened, ran
 from town import Town
 from weeks import NEXT, WEEKS, draw_of, folder_of, published, rebuild, revised, spoilt_draw, stated
 
 from density_assets import definitions
-from density_assets.graph.jobs import FINAL_ESTIMATE
-from density_assets.graph.step import Reader, Shelf
-from density_assets.privacy.estimates import DrawUsed
-from density_assets.privacy.zones import Zone, ZoneLeak
 from density_assets.publication import verify
 from density_assets.publication.verification import outcome
 from density_assets.quality.worth import worth_of
 from resources.ledger.ledger import Ledger
-from resources.tables.released import ReleasedTables
 
 KINDS = ("density", "errors_of_sums", "data_dictionary", "ledger", "privacy_statement", "report", "manifest")
 FURTHER = ("cells", "sdmx", "measurements", "datapackage", "dcat", "dp_deployment")
@@ -40,29 +43,6 @@ def released(three_weeks, tmp_path_factory) -> tuple[Town, Path]:
 def home(released, tmp_path) -> Path:
     """A copy of the home that a test may change."""
     return shutil.copytree(released[1], tmp_path / "home")
-
-
-def final(town: Town, home: Path, week: str, **options) -> dg.ExecuteInProcessResult:
-    defs = definitions.build(opened(town.settings, home))
-    with dg.DagsterInstance.ephemeral() as instance:
-        job = defs.resolve_job_def(FINAL_ESTIMATE)
-        return job.execute_in_process(instance=instance, partition_key=week, **options)
-
-
-def refused(town: Town, home: Path, week: str) -> str:
-    return " ".join(failures(final(town, home, week, raise_on_error=False)))
-
-
-def name_of(week: str, upto: str) -> str:
-    return f"final_{week}_to_{upto}"
-
-
-def counts(home: Path, name: str) -> pl.DataFrame:
-    return pl.read_csv(folder_of(home) / f"density_{name}.csv")
-
-
-def said_finally(home: Path, week: str, upto: str) -> dict:
-    return json.loads((folder_of(home) / f"privacy_statement_{name_of(week, upto)}.json").read_text())
 
 
 # --- what is published ------------------------------------------------------------------------------------------------
@@ -224,14 +204,6 @@ def test_what_is_changed_is_found(home, forged, words):
     assert words in "\n".join(text for holds, text in result.findings if not holds)
 
 
-def add_a_visit(file: Path) -> None:
-    """To the first count of a CSV file, which otherwise stays byte by byte."""
-    header, first, others = file.read_text().split("\n", 2)
-    values = dict(zip(header.split(","), first.split(","), strict=True))
-    values["count"] = str(int(values["count"]) + 1)
-    file.write_text("\n".join((header, ",".join(values.values()), others)))
-
-
 def test_the_register_shows_both_vintages(released):
     _, home = released
     table = pl.read_parquet(folder_of(home) / "tables/audit_page.parquet")
@@ -322,20 +294,7 @@ def test_what_was_changed_after_it_was_made_is_not_signed(released, home, name, 
     assert not Ledger(home).accounts().publications({"city": "town", "week": WEEKS[1], "revision": 1}, WEEKS[2])
 
 
-def materialise_final(town: Town, home: Path, week: str, *assets: str, **options) -> dg.ExecuteInProcessResult:
-    return final(town, home, week, asset_selection=only(*assets), **options)
-
-
 # --- the graph --------------------------------------------------------------------------------------------------------
-
-
-def test_looking_ahead_is_declared_by_itself(tmp_path):
-    """Who may look back at the draws of earlier weeks may not look ahead for that."""
-    doors = {"noisy_series": Shelf("noisy_series", Zone.MECHANISM, True)}
-    read = Reader("leak", Zone.RELEASE, doors, ReleasedTables(tmp_path), date.fromisoformat(WEEKS[0]), past=doors)
-    later = DrawUsed(WEEKS[1], 1, {})
-    with pytest.raises(ZoneLeak, match="must declare what it looks ahead at: it reads later weeks of noisy_series"):
-        read.draw("noisy_series", later, Ledger(tmp_path).accounts())
 
 
 def test_nobody_gets_a_final_estimate_without_asking(released):

@@ -16,8 +16,11 @@ from town import make_town
 from traces import files_with
 
 from density_assets import definitions
-from density_assets.privacy.zones import ZoneLeak
+from density_assets.graph.step import Reader, Shelf
+from density_assets.privacy.estimates import DrawUsed
+from density_assets.privacy.zones import Zone, ZoneLeak
 from resources.landlock import available
+from resources.ledger.ledger import Ledger
 from resources.tables.released import ReleasedTables
 from resources.tables.store import Store
 
@@ -175,3 +178,12 @@ def test_a_release_behind_the_wall_holds_no_true_number_and_auditors_see_the_wal
 def test_auditors_see_that_there_is_no_wall(counted, home):
     result = materialise(counted[0].settings, home, sealed=False, asset_selection=only("density"))
     assert shown(result, "density").metadata["walled_off"].value is False
+
+
+def test_looking_ahead_is_declared_by_itself(tmp_path):
+    """Who may look back at the draws of earlier weeks may not look ahead for that."""
+    doors = {"noisy_series": Shelf("noisy_series", Zone.MECHANISM, True)}
+    read = Reader("leak", Zone.RELEASE, doors, ReleasedTables(tmp_path), MONDAY, past=doors)
+    later = DrawUsed("2007-09-17", 1, {})
+    with pytest.raises(ZoneLeak, match="must declare what it looks ahead at: it reads later weeks of noisy_series"):
+        read.draw("noisy_series", later, Ledger(tmp_path).accounts())

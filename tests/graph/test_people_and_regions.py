@@ -7,8 +7,8 @@ from pathlib import Path
 import dagster as dg
 import polars as pl
 import pytest
+from final_estimates import final
 from runs import MONDAY, density, failures, materialise, only, opened
-from test_final import final
 from town import Town, make_town
 from weeks import PROMISE, WEEKS, folder_of, published, rebuild, write_week
 

@@ -40,6 +40,11 @@ OF_LEDGER = (
     *(f"tests/unit/resources/ledger/test_{what}.py" for what in ("opening", "paying", "tampering", "copies")),
     "tests/unit/resources/test_measurements.py",
 )
+OF_ANCHORS = (
+    "tests/unit/resources/test_anchors.py",
+    "tests/unit/resources/test_anchor_repositories.py",
+    "tests/privacy/test_release_anchors.py",
+)
 OF_DECISIONS = ("tests/unit/resources/ledger/test_deciding.py", *OF_LEDGER)
 OF_CHAINS = (f"{UNIT}/test_accounts.py", "tests/privacy/test_two_readers.py")
 OF_VERIFIER = (
@@ -103,7 +108,7 @@ TARGETS = [
     *_of("resources/ledger", "ledger charging medium opening sqlite deciding", OF_DECISIONS),
     *_of("resources/ledger", "witnesses", (*OF_LEDGER, "tests/privacy/test_second_draw.py")),
     *_of("resources", "signing", ("tests/unit/resources/test_signing.py",)),
-    *_of("resources", "anchors", ("tests/unit/resources/test_anchors.py", "tests/privacy/test_release_anchors.py")),
+    *_of("resources", "anchors", OF_ANCHORS),
     *_of("density_assets/publication", "verify", OF_VERIFIER),
     *_of("density_assets/publication", "keeping", ("tests/unit/publication/test_keeping.py",)),
     *_of("density_assets/publication", "manifest statement", ("tests/graph/test_release.py",)),

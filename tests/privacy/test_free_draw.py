@@ -189,4 +189,4 @@ def test_a_wrong_key_at_hand_does_not_sign(attack, tmp_path):
     make_key(tmp_path / "other.pem")
     attack.town.set("[engine]", f'[signing]\nkey = "{tmp_path}/other.pem"\n[engine]')
     with pytest.raises(BadInput, match="must be signed with the key that the ledger names"):
-        opened(attack.town.settings, attack.home).signer(Ledger(attack.home).accounts().key)
+        opened(attack.town.settings, attack.home).keys.signer(Ledger(attack.home).accounts().key)

@@ -41,7 +41,7 @@ def test_a_deleted_ledger_is_missed_by_every_single_witness(attack, left):
     for adopt in (False, True):
         city = attack.city
         with pytest.raises(LedgerError, match="named by"):
-            open_for_people(city.ledger, ACT, city.new_key, city.measurements.found(), adopt=adopt)
+            open_for_people(city.ledger, ACT, city.keys.new, city.measurements.found(), adopt=adopt)
     assert "a ledger must be opened by a person" in attack.again()[0]
     assert not Ledger(attack.home).accounts().exists
 
@@ -87,7 +87,7 @@ def test_with_every_witness_gone_the_anchor_outside_is_enough(attack, released_w
     attack.lose(*EVERYTHING.values())
     city = attack.city
     with pytest.raises(LedgerError, match="the anchor"):
-        open_for_people(city.ledger, ACT, city.new_key, city.measurements.found(), adopt=False)
+        open_for_people(city.ledger, ACT, city.keys.new, city.measurements.found(), adopt=False)
     assert "a ledger must be opened by a person" in attack.again()[0]
     assert not Ledger(attack.home).accounts().exists
 

@@ -5,21 +5,17 @@ Noise, clock, records and the installation's secret are fixed, everything else i
     python golden_city.py release <settings> <home> --weeks 2007-09-10 …    release weeks, in this process
     python golden_city.py --write                                           make the values under tests/golden again
 
-What it fixes stays fixed in a process, so `released` starts one for every settings file.
+What it fixes (`fixed_process.py`) stays fixed in a process, so `released` starts one for every settings file.
 """
 
 import argparse
-import contextlib
-import hashlib
 import importlib
 import json
 import os
-import pkgutil
 import shutil
 import sys
 import tempfile
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -27,6 +23,14 @@ from typing import Any
 
 import numpy as np
 import warm
+from fixed_process import (
+    all_modules,
+    ask_for_no_acknowledgement,
+    fix_chance,
+    fix_clock,
+    fix_noise,
+    skip_what_is_slow,
+)
 from town import make_town
 
 WEEKS = ("2007-09-10", "2007-09-17")
@@ -39,10 +43,8 @@ PROMISE = "delta = 2e-6\nbudget_delta = 1e-5"  # defaults when the values were f
 STUDIES = "studies.json"
 ANTENNAS = ("A", "A2", "B", "C", "D")
 SECRET = bytes(range(32))
-NOON = (2026, 11, 16, 12)
 WHO = {"DENSITY_BY": "tester", "DENSITY_REASON": "golden values", "DENSITY_COMMIT": "0" * 40}
 GOLDEN = Path(__file__).parents[1] / "golden"
-OWN_PROGRAMS = ("__main__", "guarded_webserver")  # modules that do something when they are imported
 
 
 # --- the city and its releases: used by the tests and by `--write` ------------------------------------------------
@@ -121,8 +123,7 @@ def release(arguments: argparse.Namespace) -> int:
     """Release and evaluate by their commands, with fixed noise, clock and secret, one week after the other."""
     os.environ |= {"DENSITY_SETTINGS": str(arguments.settings), "DENSITY_HOME": str(arguments.home), **WHO}
     _plant_secret(arguments.home / "town" / "confidential")
-    modules = list(_modules())
-    fix_clock(modules)
+    fix_clock(list(all_modules()))
     fix_chance()
     skip_what_is_slow()
     ask_for_no_acknowledgement()
@@ -146,63 +147,6 @@ def _plant_secret(confidential: Path) -> None:
     (confidential / "secret").write_bytes(SECRET)
 
 
-def _modules() -> Iterator[Any]:
-    """Every module of the project: what is patched must not be imported afterwards."""
-    for name in ("density_assets", "resources"):
-        with contextlib.suppress(ModuleNotFoundError):
-            package = importlib.import_module(name)
-            yield package
-            for found in pkgutil.walk_packages(package.__path__, f"{name}."):
-                if not found.name.endswith(OWN_PROGRAMS):
-                    yield importlib.import_module(found.name)
-
-
-def fix_clock(modules: list[Any]) -> None:
-    """It is noon of one day, whenever anybody asks."""
-
-    class Noon(datetime):
-        @classmethod
-        def now(cls, tz: Any = None) -> datetime:
-            return cls(*NOON, tzinfo=tz)
-
-    for module in modules:
-        if getattr(module, "datetime", None) is datetime:
-            module.datetime = Noon
-
-
-def fix_chance() -> None:
-    """Nonces, identities and the key are the same every time; a ledger does not mind where it lies."""
-    import secrets
-
-    from resources.ledger.heads import HEADS
-    from resources.ledger.sqlite import SqliteBook
-
-    drawn: Counter[int] = Counter()
-
-    def fixed(n: int) -> str:
-        drawn[n] += 1
-        kept = set(os.listdir(os.environ["DENSITY_HOME"])) - {HEADS}  # which homes did not have when values were fixed
-        seed = f"{len(kept)} {n} {drawn[n]} {_entries()}"
-        return hashlib.sha256(seed.encode()).hexdigest()[: 2 * n]
-
-    secrets.token_hex = fixed
-    SqliteBook.medium = lambda self: "here"
-
-
-def ask_for_no_acknowledgement() -> None:
-    """The golden weeks were charged before anybody had to look first; another entry would change every hash."""
-    from resources.ledger import charging
-
-    charging.refuse_unacknowledged = lambda *_: None
-
-
-def _entries() -> int:
-    """How many entries the ledger has: a process that goes on where another ended draws other nonces."""
-    from resources.ledger.ledger import Ledger
-
-    return len(Ledger(Path(os.environ["DENSITY_HOME"])).book.read().entries)
-
-
 def open_for_people(settings_file: Path, home: Path) -> None:
     """Open the ledger of real people, with a key that is the same every time."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -221,39 +165,6 @@ def open_for_people(settings_file: Path, home: Path) -> None:
     if not city.synthetic and not city.ledger.accounts().declared:
         sys.argv = ["density_assets", "ledger", "init", "--settings", str(settings_file)]
         importlib.import_module("density_assets.__main__").main()
-
-
-def fix_noise(label: str) -> None:
-    """Noise of releases from seeds, which nobody but a test may do.
-
-    A seed is made of the method, the event's query, the shape and how often just these were asked for: it depends
-    neither on what else was drawn nor on the last digit of a scale.
-    """
-    from density_assets.privacy.noise import OpenDpNoise, SimulatedNoise
-
-    asked: Counter[str] = Counter()
-
-    def fixed(name: str) -> Any:
-        def draw(self: OpenDpNoise, values: Any, event: Any) -> Any:
-            call = f"{label} {name} {event.query} {values.shape}"
-            asked[call] += 1
-            seed = int.from_bytes(hashlib.sha256(f"{call} {asked[call]}".encode()).digest()[:8])
-            return getattr(SimulatedNoise(seed), name)(values, event)
-
-        return draw
-
-    for name in ("gaussian", "laplace", "discrete_gaussian", "select"):
-        setattr(OpenDpNoise, name, fixed(name))
-
-
-def skip_what_is_slow() -> None:
-    """No picture is compared, nobody asks for the history of runs, and no golden home outlives a loss of power."""
-    import dagster
-    from matplotlib.figure import Figure
-
-    Figure.savefig = lambda self, file, **options: file.write(b"a picture")
-    dagster.DagsterInstance.get = staticmethod(dagster.DagsterInstance.ephemeral)
-    os.fsync = lambda _: None
 
 
 def study_names(settings_file: Path, home: Path, week: date) -> dict[str, Any]:

@@ -31,7 +31,7 @@ def open_ledger(city: City) -> None:
         return
     accounts = city.ledger.accounts()
     if not accounts.declared:
-        open_for_people(city.ledger, ACT, city.new_key, Found([], NOTHING), adopt=False)
+        open_for_people(city.ledger, ACT, city.keys.new, Found([], NOTHING), adopt=False)
     elif accounts.medium != medium_digest(accounts.identity, city.ledger.book):
         say_moved(city.ledger, ACT, NOTHING)  # a test works on a copy of a home
     acknowledge_input(city.ledger, city.settings)

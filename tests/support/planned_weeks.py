@@ -30,7 +30,6 @@ IDS = [f"C{number:02}" for number in range(CELLS - 1)] + ['quai "B", east']
 SQUARES = np.array(
     [box(x * 1000, y * 1000, x * 1000 + 1000, y * 1000 + 1000) for y in range(SIDE) for x in range(SIDE)]
 )
-SQUARES = np.array([box(1000 * x, 1000 * y, 1000 * x + 1000, 1000 * y + 1000) for y in range(6) for x in range(6)])
 MIDDLES = np.array([[x, y] for y in range(SIDE) for x in range(SIDE)], dtype=float)
 STATEMENT = f"# Statement\n\n- a charge: {'5778' * 16}\n"
 

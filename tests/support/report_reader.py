@@ -1,5 +1,6 @@
 """A person at the page of a release, in a real browser."""
 
+from pathlib import Path
 from typing import Any
 
 from browser import webdriver
@@ -34,6 +35,11 @@ class Reader:
 
     def line(self, chart: str) -> str:
         return self.driver.find_element(By.CSS_SELECTOR, f"#{chart} .line").get_attribute("d")
+
+    def compare(self, file: Path) -> None:
+        """Choose the file of another week, and wait for it, or for why it is refused."""
+        self.part("other").send_keys(str(file))
+        self.wait(lambda: self.part("stop").is_displayed() or self.text("compare-problem"))
 
     def unfold(self, id_: str) -> None:
         """Open the part of the page that holds an element."""

@@ -2,39 +2,21 @@
 
 import csv
 import io
-import json
 import xml.etree.ElementTree as ET
-from importlib import resources
-from pathlib import Path
 
 import numpy as np
 import pytest
-from planned_weeks import CLOCKS_CHANGE, EARLIER, EVENT, IDS, LATER, MIDDLES, SKIPPED, periods, weeks, written
+from planned_weeks import CLOCKS_CHANGE, EARLIER, EVENT, IDS, LATER, MIDDLES, SKIPPED, periods, weeks
 
 from density_assets.publication.pages.areas import compass
-from density_assets.publication.pages.words import words
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 from browser import needs_browser  # noqa: E402
-from report_reader import Reader  # noqa: E402
-from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 
 pytestmark = needs_browser
 CELL, HOUR = EVENT
 WEEKS = weeks()
-
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory):
-    return written(tmp_path_factory.mktemp("release"))
-
-
-@pytest.fixture
-def reader(a_reader, files) -> Reader:
-    """At the later week, in the hour of the event and its cell."""
-    a_reader.open(f"{files[LATER].as_uri()}#hour={HOUR}&cell={IDS[CELL]}")
-    return a_reader
 
 
 @pytest.fixture
@@ -49,11 +31,6 @@ def saved(reader, tmp_path):
         return next(tmp_path.glob(f"*.{suffix}")).read_bytes()
 
     return press
-
-
-def compare(reader: Reader, file: Path) -> None:
-    reader.part("other").send_keys(str(file))
-    reader.wait(lambda: reader.part("stop").is_displayed() or reader.text("compare-problem"))
 
 
 def number(text: str) -> int:
@@ -124,7 +101,7 @@ def difference(cells: list[int]) -> np.ndarray:
 
 @pytest.mark.parametrize("name", ["report_{}.html", "density_{}.csv"])
 def test_another_week_is_compared_from_its_page_or_its_counts(reader, files, name):
-    compare(reader, files[LATER].with_name(name.format(EARLIER)))
+    reader.compare(files[LATER].with_name(name.format(EARLIER)))
     assert reader.text("compare-with") == "Compared with 10 – 16 September 2007"
     assert reader.runs("state.differenceSum.visits.slice(0, HOURS)") == difference([CELL]).tolist()
     beyond = WEEKS[LATER].errors[CELL, HOUR] * np.sqrt(2)
@@ -136,20 +113,20 @@ def test_another_week_is_compared_from_its_page_or_its_counts(reader, files, nam
 
 
 def test_a_district_is_compared_with_errors_of_sums_of_both_pages_but_not_of_counts(reader, files):
-    compare(reader, files[EARLIER])
+    reader.compare(files[EARLIER])
     reader.runs("void chooseArea('north-west')")
     part = compass(MIDDLES)["north-west"]
     both = [WEEKS[week].margins(part.astype(float)[None], periods())[0] for week in (LATER, EARLIER)]
     assert np.allclose(reader.runs("state.differenceSum.margins"), np.hypot(*both), rtol=1e-4)
     assert reader.runs("state.differenceSum.visits")[HOUR] == difference(np.flatnonzero(part).tolist())[HOUR]
     assert "Noise may explain it" in reader.text("change-value")
-    compare(reader, files[EARLIER].with_name(f"density_{EARLIER}.csv"))
+    reader.compare(files[EARLIER].with_name(f"density_{EARLIER}.csv"))
     reader.wait(lambda: "choose the page of that week" in reader.text("change-value"))
 
 
 def test_comparing_ends_where_it_began(reader, files):
     before = reader.cell(CELL).get_attribute("fill")
-    compare(reader, files[EARLIER])
+    reader.compare(files[EARLIER])
     reader.part("stop").click()
     assert reader.cell(CELL).get_attribute("fill") == before
     assert not reader.part("change").is_displayed()
@@ -188,7 +165,7 @@ def test_the_map_is_saved_with_the_published_numbers_of_its_hour(saved):
 
 
 def test_the_curve_of_a_difference_is_saved_with_both_weeks(reader, files, saved):
-    compare(reader, files[EARLIER])
+    reader.compare(files[EARLIER])
     rows = list(csv.DictReader(io.StringIO(saved("change", "csv").decode())))
     assert [int(row["count"]) for row in rows] == WEEKS[LATER].counts[CELL].tolist()
     assert [int(row["count_other_week"]) for row in rows] == WEEKS[EARLIER].counts[CELL].tolist()
@@ -225,93 +202,9 @@ def test_an_hour_that_does_not_happen_is_neither_drawn_nor_reached(reader, files
 
 
 def test_a_shorter_week_is_compared_over_the_hours_of_both(reader, files):
-    compare(reader, files[CLOCKS_CHANGE])
+    reader.compare(files[CLOCKS_CHANGE])
     sunday = difference([CELL]).reshape(7, 24)[6].sum() - difference([CELL])[SKIPPED]
     changes, margins = (reader.runs(f"state.differenceSum.{name}") for name in ("visits", "margins"))
     assert changes[168 + 6] == sunday
     assert [margin is None for margin in margins[168:]] == [False] * 6 + [True, True]
     assert reader.line("series").count("M") == 2
-
-
-# --- keys, words, sizes -----------------------------------------------------------------------------------------------
-
-
-def test_everything_is_reached_and_done_by_keyboard(reader):
-    reached, keys = [], webdriver.ActionChains(reader.driver)
-    for _ in range(20):
-        keys.send_keys(Keys.TAB).perform()
-        reached.append(reader.runs("document.activeElement.id || document.activeElement.name"))
-        if reached[-1] == "map":
-            assert reader.runs("getComputedStyle(document.activeElement).outlineStyle") == "solid"
-            keys.send_keys(Keys.ARROW_RIGHT).perform()
-            assert reader.runs("byId('said').textContent").startswith(f"{IDS[CELL + 1]}\n")
-            keys.send_keys(Keys.ENTER).perform()
-            assert reader.text("cell-title") == f"Cell {IDS[CELL + 1]}"
-            keys.send_keys(Keys.ARROW_UP).key_down(Keys.SHIFT).send_keys(Keys.ENTER).key_up(Keys.SHIFT).perform()
-            assert reader.text("cell-title") == "2 cells"
-    wanted = ["language", "play", "hour", "measure", "map", "save-map-csv", "finder", "several", "area", "other"]
-    assert [name for name in reached if name in wanted] == wanted
-
-
-@pytest.mark.parametrize("width", [360, 500, 1280])
-@pytest.mark.parametrize("language", ["en", "fr"])
-def test_nothing_is_wider_than_the_window_while_weeks_are_compared(reader, files, width, language):
-    reader.narrow(width)
-    reader.open(f"{files[LATER].as_uri()}#lang={language}")
-    compare(reader, files[EARLIER])
-    reader.runs("void document.querySelectorAll('details').forEach((part) => { part.open = true; })")
-    assert reader.runs("document.documentElement.scrollWidth") <= width
-    if width < 600:
-        touched = "button, select, summary, input:not([type=range], [type=radio], [type=checkbox])"
-        small = "(part) => part.offsetHeight && part.offsetHeight < 24"
-        assert reader.runs(f"[...document.querySelectorAll('{touched}')].filter({small}).map((part) => part.id)") == []
-
-
-def test_everything_that_is_said_is_said_in_french(reader, files):
-    reader.driver.find_element(By.CSS_SELECTOR, "#language option[value=fr]").click()
-    assert reader.runs("document.documentElement.lang") == "fr"
-    every = "[...document.querySelectorAll('[data-word]')]"
-    said = reader.runs(f"{every}.map((part) => [part.dataset.word, part.textContent])")
-    assert len(said) > 30
-    assert said == [[key, words()[key][1]] for key, _ in said]
-    assert reader.text("hour-label").lower() == "samedi 20:00–21:00"
-    assert reader.text("cell-title") == f"Maille {IDS[CELL]}"
-    assert reader.text("week") == "17 – 23 septembre 2007"
-    assert "visites" in reader.text("margin")
-    assert reader.driver.title.startswith("town, semaine du 17 septembre 2007")
-    reader.wait(lambda: "lang=fr" in reader.driver.current_url)
-
-
-def test_the_language_is_the_browsers(reader, files):
-    agent = {"userAgent": reader.runs("navigator.userAgent")}
-    reader.driver.execute_cdp_cmd("Emulation.setUserAgentOverride", {**agent, "acceptLanguage": "fr-CH,en"})
-    reader.open(files[LATER].as_uri())
-    assert reader.runs("document.documentElement.lang") == "fr"
-    reader.driver.execute_cdp_cmd("Emulation.setUserAgentOverride", {**agent, "acceptLanguage": "de,en"})
-    reader.open(files[LATER].as_uri())
-    assert reader.runs("document.documentElement.lang") == "en"
-
-
-def test_who_prefers_less_motion_gets_slower_pictures(reader, files):
-    usual = reader.runs("STEP_MS")
-    reader.prefers(prefers_reduced_motion="reduce")
-    reader.open(files[LATER].as_uri())
-    assert reader.runs("STEP_MS") > 2 * usual
-
-
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (360, "dark")])
-def test_the_rules_of_accessibility_hold(reader, files, width, scheme):
-    """Contrast, names, roles, order of headings and more, by axe-core."""
-    pytest.importorskip("axe_core_python", reason="axe-core-python is not installed")
-    rules = resources.files("axe_core_python").joinpath("axe.min.js").read_text()
-    reader.narrow(width)
-    reader.prefers(prefers_color_scheme=scheme)
-    reader.open(files[LATER].as_uri())
-    compare(reader, files[EARLIER])
-    reader.runs("void document.querySelectorAll('details').forEach((part) => { part.open = true; })")
-    reader.driver.execute_script(rules)
-    found = reader.driver.execute_async_script(
-        "axe.run({resultTypes: ['violations']}).then((all) => arguments[0](all.violations))"
-    )
-    told = [{"rule": rule["id"], "where": [node["html"][:200] for node in rule["nodes"]][:3]} for rule in found]
-    assert not told, json.dumps(told, indent=1)

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from density_assets.calendar import HOURS
 from density_assets.estimation.weeks.summary import Summary
 from density_assets.geography.regions import Regions
+from density_assets.publication.sums import WITHIN
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-WITHIN = 1.96  # standard errors on either side of 95 %
 CITY = "whole city"
 PARTS = (
     ("south-west", "south", "south-east"),

@@ -62,11 +62,6 @@ class Streams:
     past: list[Floats]
     today: Floats
 
-    @property
-    def mean_change(self) -> float:
-        """T̄, of the day before: what a person could know who chooses T."""
-        return mean_distance(self.past[-1])
-
 
 def load_days(source: Source) -> Days:
     """A crowd of 130,000 people, or the taxis of the files that are given, as the recipe beside them says."""

@@ -55,6 +55,25 @@ def test_antennas_of_a_country_are_no_city(tmp_path):
         cells_of(grid_town(tmp_path, points=((0, 0), (500_000, 500_000))))
 
 
+SITE = 'ENGCRS["site",EDATUM["s"],CS[Cartesian,2],AXIS["x",east],AXIS["y",north],LENGTHUNIT["metre",1]]'
+
+
+def test_antennas_of_a_plan_that_is_nowhere_on_earth_are_refused(tmp_path):
+    """There is such a system, and no way from it to anywhere."""
+    town = grid_town(tmp_path)
+    town.set('"EPSG:3035"', f"'{SITE}'")
+    with pytest.raises(BadInput, match=r"city\.tower_crs must be one pyproj knows"):
+        cells_of(town)
+
+
+def test_a_boundary_of_a_plan_that_is_nowhere_on_earth_is_refused(tmp_path):
+    town = grid_town(tmp_path, boundary=(100, 100, 1_900, 900))
+    (town.folder / "city.gpkg").unlink()
+    gpd.GeoSeries([box(0, 0, 1_000, 1_000)], crs=SITE).to_file(town.folder / "city.gpkg")
+    with pytest.raises(BadInput, match="the boundary must have a coordinate system, found 'site', which says nothing"):
+        cells_of(town)
+
+
 def test_a_city_outside_europe_is_refused(tmp_path):
     town = grid_town(tmp_path)
     (town.folder / "towers.csv").write_text("name,x,y\nA,151.2,-33.9\n")

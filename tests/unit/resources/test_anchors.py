@@ -3,12 +3,11 @@
 import json
 import os
 import shutil
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from signed_release import DAY, key, open_book
+from anchored import BOOK, OPERATOR, OTHER, git, head, known, written
+from signed_release import DAY
 
 from density_assets.city import City
 from density_assets.errors import BadInput
@@ -24,42 +23,8 @@ from resources.anchors import (
     anchor,
     heads,
     keepers,
-    signed_head,
 )
 from resources.ledger.book import LedgerError
-
-OPERATOR = key("operator")
-BOOK = open_book(OPERATOR)
-OTHER = "f" * 32
-
-
-def head(row: int, ledger: str = BOOK.identity, hashed: str | None = None) -> dict:
-    return signed_head(OPERATOR, ledger, row, hashed or BOOK.entries[row - 1]["hash"], DAY)
-
-
-def known(*rows: int) -> list[Anchored]:
-    return [Anchored(BOOK.identity, row, BOOK.entries[row - 1]["hash"]) for row in rows]
-
-
-def git(folder: Path, *words: str) -> str:
-    who = ("-c", "user.name=somebody", "-c", "user.email=somebody@localhost")
-    return subprocess.run(["git", "-C", str(folder), *who, *words], check=True, capture_output=True, text=True).stdout
-
-
-@pytest.fixture
-def home(tmp_path) -> Path:
-    (tmp_path / "home").mkdir()
-    return tmp_path / "home"
-
-
-@pytest.fixture
-def repository(tmp_path, home) -> AnchorRepository:
-    """An empty git repository elsewhere."""
-    if shutil.which("git") is None:
-        pytest.skip("git is not installed")
-    (tmp_path / "kept").mkdir()
-    git(tmp_path / "kept", "init", "--quiet")
-    return AnchorRepository(tmp_path / "kept", home)
 
 
 @pytest.fixture(params=["file", "git"])
@@ -74,11 +39,6 @@ def empty(file: Path) -> Path:
     """A file for heads that somebody has made, with none in it."""
     file.touch()
     return file
-
-
-def written(keeper: Keeper) -> Path:
-    """Where the lines are."""
-    return keeper.file if isinstance(keeper, AnchorFile) else keeper.folder / f"{BOOK.identity}.jsonl"
 
 
 def test_heads_are_read_back_as_they_were_kept(keeper):
@@ -184,86 +144,6 @@ def test_an_anchor_that_cannot_be_written_is_an_error(tmp_path, home):
         anchor(head(1), AnchorFile(tmp_path / "nowhere", home), create=True)
 
 
-# --- git --------------------------------------------------------------------------------------------------------------
-
-
-def test_every_head_is_a_commit_of_its_own(repository):
-    for row in (1, 3):
-        anchor(head(row), repository)
-    log = git(repository.folder, "log", "--format=%an: %s").splitlines()
-    assert log == [f"density ledger: Row {row} of ledger {BOOK.identity[:8]}" for row in (3, 1)]
-    assert git(repository.folder, "status", "--porcelain") == ""
-
-
-def test_other_work_in_the_repository_is_left_alone(repository):
-    (repository.folder / "notes.txt").write_text("mine")
-    git(repository.folder, "add", "notes.txt")
-    anchor(head(1), repository)
-    assert git(repository.folder, "status", "--porcelain") == "A  notes.txt\n"
-    assert git(repository.folder, "ls-tree", "--name-only", "HEAD").split() == [f"{BOOK.identity}.jsonl"]
-
-
-def test_what_lies_in_the_working_tree_is_neither_believed_nor_committed(repository):
-    anchor(head(1), repository)
-    written(repository).write_text("forged\n")
-    assert heads(repository) == known(1)
-    anchor(head(3), repository)
-    assert heads(repository) == known(1, 3)
-
-
-def test_lines_that_were_removed_are_remembered_by_git(repository):
-    for row in (1, 3):
-        anchor(head(row), repository)
-    whole = written(repository).read_bytes()
-    written(repository).write_bytes(whole.splitlines(keepends=True)[0])
-    git(repository.folder, "commit", "--quiet", "--all", "--message", "tidy")
-    with pytest.raises(BadInput, match="lines must never be removed from an anchor"):
-        heads(repository)
-    written(repository).write_bytes(whole)
-    git(repository.folder, "commit", "--quiet", "--all", "--message", "put back")
-    with pytest.raises(BadInput, match="lines must never be removed"):  # a person must look
-        anchor(head(4), repository)
-
-
-def test_the_environment_does_not_lead_git_elsewhere(repository, tmp_path, monkeypatch):
-    (tmp_path / "trap").mkdir()
-    git(tmp_path / "trap", "init", "--quiet")
-    monkeypatch.setenv("GIT_DIR", str(tmp_path / "trap/.git"))
-    monkeypatch.setenv("GIT_WORK_TREE", str(tmp_path / "trap"))
-    anchor(head(1), repository)
-    monkeypatch.delenv("GIT_DIR")
-    monkeypatch.delenv("GIT_WORK_TREE")
-    assert heads(repository) == known(1)
-    assert heads(AnchorRepository(tmp_path / "trap", repository.home)) == []
-
-
-def test_a_folder_that_is_no_repository_is_refused(repository, tmp_path):
-    (repository.folder / "inside").mkdir()
-    (tmp_path / "plain").mkdir()
-    for folder in (repository.folder / "inside", tmp_path / "plain", tmp_path / "missing"):
-        with pytest.raises(BadInput, match="git"):
-            anchor(head(1), AnchorRepository(folder, repository.home))
-
-
-def test_without_git_the_error_says_so(repository, monkeypatch):
-    monkeypatch.setenv("PATH", "")
-    with pytest.raises(BadInput, match="needs the program git"):
-        heads(repository)
-
-
-def test_a_commit_that_fails_is_an_error_and_is_made_up_for(repository):
-    hook = repository.folder / ".git/hooks/pre-commit"
-    hook.parent.mkdir(exist_ok=True)
-    hook.write_text("#!/bin/sh\necho no >&2\nexit 1\n")
-    hook.chmod(0o755)
-    with pytest.raises(BadInput, match="commit failed: no"):
-        anchor(head(1), repository)
-    assert heads(repository) == []
-    hook.unlink()
-    anchor(head(1), repository)
-    assert heads(repository) == known(1)
-
-
 # --- settings ---------------------------------------------------------------------------------------------------------
 
 
@@ -298,15 +178,6 @@ def test_a_full_disk_is_an_error(tmp_path, home, monkeypatch):
     monkeypatch.setattr(os, "write", lambda handle, content: len(content) - 1)
     with pytest.raises(BadInput, match="the disk is full"):
         anchor(head(1), AnchorFile(empty(tmp_path / "heads.jsonl"), home))
-
-
-@pytest.fixture(autouse=True)
-def unsigned_commits(monkeypatch, tmp_path) -> Iterator[None]:
-    """Whatever git is told on this machine is not told to the tests."""
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "none"))
-    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    return
 
 
 def test_a_ledger_does_not_open_by_itself_against_an_anchor(tmp_path):
