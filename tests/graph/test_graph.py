@@ -1,16 +1,19 @@
 """The asset graph on real runs of a small town: zones, metadata, data versions, and weeks that stay whole."""
 
 import json
+import re
 from pathlib import Path
 
 import dagster as dg
 import duckdb
 import polars as pl
 import pytest
+from documented import DOCS
 from runs import MONDAY, WEEK, materialise, shown
 
 from density_assets import definitions
 from density_assets.city import City
+from density_assets.research.studies import STUDIES
 from density_assets.settings import Settings, load_settings
 from resources.tables.stamps import stamp_values
 from resources.tables.store import Store
@@ -180,3 +183,12 @@ def test_two_weeks_stand_side_by_side(released_town):
     with duckdb.connect(str(home / "town/confidential/confidential.duckdb"), read_only=True) as connection:
         weeks = connection.sql("select week::varchar, count(*) from visits group by 1 order by 1").fetchall()
     assert weeks == [(WEEK, 2), (NEXT, 1)]
+
+
+def test_the_page_of_assets_names_all_and_their_zones():
+    page = (DOCS / "assets.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`[^|]+`) \| (\w+) \|", page, re.MULTILINE)
+    plans = {(plan.name, plan.zone.value) for plan in definitions.BLUEPRINTS}
+    named = {(name, zone) for names, zone in rows for name in re.findall(r"`(\w+)`", names)}
+    assert plans <= named
+    assert named - plans <= {(study.asset_name, "evaluation") for study in STUDIES.values()}
