@@ -19,6 +19,7 @@ from density_assets.settings import Settings
 
 RecordFile = Path | str  # of this machine, or the URL of one elsewhere
 OF_DAYS = ("{year}", "{month}", "{day}")
+OF_WEEKS = ("{week}", *OF_DAYS)
 
 
 def record_files(settings: Settings, week: date) -> list[RecordFile]:
@@ -37,6 +38,13 @@ def record_files(settings: Settings, week: date) -> list[RecordFile]:
             f"for empty ones); found none at {_shown(visits, settings, week, missing[0])}: check city.visits"
         )
     return list(found)
+
+
+def of_any_week(visits: str) -> str:
+    """The pattern of all files that records are ever read from, whichever week or day."""
+    for mark in OF_WEEKS:
+        visits = visits.replace(mark, "*")
+    return visits
 
 
 def is_complete(settings: Settings, week: date) -> bool:

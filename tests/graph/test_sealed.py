@@ -172,10 +172,11 @@ def test_a_single_file_is_hidden_with_its_folder(town, tmp_path):
     assert hidden(opened(town.settings, home)) == [*confidential(home), town.visits]
 
 
-def test_records_beside_the_home_are_hidden_one_by_one(town):
+@pytest.mark.parametrize("pattern", ["calls_{week}.csv", "calls_{year}-{month}-{day}.csv", "calls_*.csv"])
+def test_records_beside_the_home_are_hidden_one_by_one(town, pattern):
     """Their folder holds the home, which steps must reach."""
     home = town.folder / "home"
-    town.set("visits/{week}/*.csv", "calls_{week}.csv")
+    town.set("visits/{week}/*.csv", pattern)
     calls = [town.folder / f"calls_{week}.csv" for week in (WEEK, "2007-09-17")]
     for file in calls:
         file.touch()
