@@ -9,8 +9,6 @@ from datetime import UTC, date, datetime
 from itertools import groupby
 from pathlib import Path
 
-import duckdb
-
 from density_assets.calendar import WeekClock, week_clock
 from density_assets.errors import BadInput
 from density_assets.geography.cells_and_towers import Cells, Towers
@@ -23,6 +21,7 @@ from density_assets.geography.voronoi import tower_cells
 from density_assets.publication.people_tables import city_factors
 from density_assets.records.confinement import named_files, refuse_our_files
 from density_assets.records.found_files import is_complete, record_files
+from density_assets.records.private_database import private_database
 from density_assets.records.understood import Understood, understood
 from density_assets.records.verdict import (
     Finding,
@@ -231,7 +230,7 @@ def _row(row: object, user: str) -> str:
 def _events(settings: Settings, towers: Towers, clock: WeekClock, files: list[Path]) -> WeekOfRecords:
     """Count records, usable or by the reason that they are not, their identifiers and their sites."""
     week = WeekOfRecords(sites=len(towers))
-    with duckdb.connect() as connection, unquoted(settings.folder):
+    with private_database() as connection, unquoted(settings.folder):
         found = events(connection, antennas_table(towers), clock, files, settings.city, week.records)
         found.create_view("found")
         rows = connection.execute(SUMS).fetchall()
