@@ -118,6 +118,19 @@ def test_a_file_of_all_weeks_does_not_say_which_is_complete(tmp_path, visits, co
     assert says_which_week(of(tmp_path, visits, visits_complete=complete)) is says
 
 
+@pytest.mark.parametrize("visits", ["v/{year}-{month}-{day}.csv", "v/{week}.csv"])
+def test_a_file_of_all_weeks_makes_no_week_complete_whose_files_have_names_of_their_own(tmp_path, visits):
+    """It was put there for an earlier week: what is missing would be drawn as if nobody had been there."""
+    (tmp_path / "v").mkdir()
+    for name in ("_SUCCESS", "2007-09-10.csv"):
+        (tmp_path / "v" / name).touch()
+    for week in (WEEK, date(2007, 9, 17)):
+        assert not is_complete(of(tmp_path, visits), week)
+    with pytest.raises(BadInput, match=r"such as done/\{week\}, for _SUCCESS speaks of all weeks"):
+        record_files(of(tmp_path, visits), date(2007, 9, 17))
+    assert is_complete(of(tmp_path, "v/*.csv"), WEEK)  # these are the files of all weeks
+
+
 SETTINGS = """
 [city]
 name = "town"
