@@ -19,7 +19,12 @@ from density_assets.settings import Settings
 
 RecordFile = Path | str  # of this machine, or the URL of one elsewhere
 OF_DAYS = ("{year}", "{month}", "{day}")
-OF_WEEKS = ("{week}", *OF_DAYS)
+WILD = {  # what they stand for in any week, as a pattern of paths
+    "{week}": "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]",
+    "{year}": "[0-9][0-9][0-9][0-9]",
+    "{month}": "[0-9]*",
+    "{day}": "[0-9]*",
+}
 
 
 def record_files(settings: Settings, week: date) -> list[RecordFile]:
@@ -42,8 +47,8 @@ def record_files(settings: Settings, week: date) -> list[RecordFile]:
 
 def of_any_week(visits: str) -> str:
     """The pattern of all files that records are ever read from, whichever week or day."""
-    for mark in OF_WEEKS:
-        visits = visits.replace(mark, "*")
+    for mark, any_of_them in WILD.items():
+        visits = visits.replace(mark, any_of_them)
     return visits
 
 

@@ -185,6 +185,18 @@ def test_records_beside_the_home_are_hidden_one_by_one(town, pattern):
     assert sorted(found[3:]) == calls
 
 
+def test_what_steps_write_is_not_taken_for_records_of_days(town):
+    """The home is the folder of the settings, so released files lie as deep below it as records."""
+    home = town.folder
+    town.set("visits/{week}/*.csv", "{year}/{month}/{day}.csv")
+    released, calls = home / f"town/release/density_{WEEK}.csv", home / "2007/9/10.csv"
+    for file in (released, calls):
+        file.parent.mkdir(parents=True)
+        file.touch()
+    assert sealed.hidden_from_releases(opened(town.settings, home))[-1] == calls
+    assert released not in sealed.hidden_from_releases(opened(town.settings, home))
+
+
 def test_what_links_in_hidden_folders_lead_to_is_hidden_too(town, tmp_path):
     """Operators move what is large to another disk, and leave a link."""
     home, disk = tmp_path / "home", tmp_path / "disk"
