@@ -32,7 +32,7 @@ def record_files(settings: Settings, week: date) -> list[RecordFile]:
     visits, missing = settings.city.visits or "", []
     found: dict[RecordFile, None] = {}
     for day in _days(visits, settings, week):
-        files = next((files for named in _named(visits, week, day) if (files := _found(named, settings.folder))), [])
+        files = [file for named in _named(visits, week, day) for file in _found(named, settings.folder)]
         found.update(dict.fromkeys(files))
         if not files and not _complete(settings, week, day):
             missing.append(day)
