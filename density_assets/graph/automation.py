@@ -126,9 +126,9 @@ def _failure_alerts(city: City, undelivered: Path) -> dg.SensorDefinition:
     )
     def failure_alerts(context: dg.RunFailureSensorContext) -> None:
         run = context.dagster_run
-        if not _concerns(city, run):
-            return
         for step, error in failures(context):
+            if not _concerns(city, run, step):
+                continue
             alert = Alert(
                 at=datetime.now(UTC).isoformat(timespec="seconds"),
                 city=settings.city.name,
@@ -144,12 +144,15 @@ def _failure_alerts(city: City, undelivered: Path) -> dg.SensorDefinition:
     return failure_alerts
 
 
-def _concerns(city: City, run: dg.DagsterRun) -> bool:
-    """Whether a run is one of the city's; whoever is told of one city's may not be meant to know of another's."""
-    if not city.others:
+def _concerns(city: City, run: dg.DagsterRun, step: str | None) -> bool:
+    """Whether a step of a run is the city's: whoever is told of one city's may not be meant to know of another's.
+
+    step: none if the run died, which is told to all whose assets it was to make.
+    """
+    if not city.others or run.job_name in {own(city, job) for job in JOBS}:
         return True
-    chosen = {asset.path[0] for asset in run.asset_selection or ()}
-    return run.job_name in {own(city, job) for job in JOBS} or city.name in chosen
+    chosen = [asset.to_python_identifier() for asset in run.asset_selection or () if asset.path[0] == city.name]
+    return any(step is None or step.startswith(name) for name in chosen)
 
 
 def failures(context: dg.RunFailureSensorContext) -> list[tuple[str | None, str]]:
