@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from density_assets.cli.guess import Guess, path_from
 from density_assets.errors import BadInput
 from density_assets.geography.public_files import is_parquet
+from density_assets.records.found_files import of_any_week
 from density_assets.records.understood import Understood
 
 PLACEHOLDER = re.compile(r"\{(week|year|month|day)\}")
@@ -25,7 +26,7 @@ BY_HAND = "complete/{week}"
 
 def sample_of(visits: str) -> Path:
     """The first file that a pattern names, whatever its placeholders stand for."""
-    found = sorted(Path(name) for name in glob.glob(PLACEHOLDER.sub("*", visits), recursive=True))
+    found = sorted(Path(name) for name in glob.glob(of_any_week(visits), recursive=True))
     for file in found:
         if file.is_file() and not file.name.startswith(("_", ".")):
             return file
@@ -55,7 +56,7 @@ def guessed_visits(out: Path, visits: str, events: Path, found: Understood) -> I
 
 def _says_complete(visits: str) -> bool:
     """Whether any folder of records has a file that says so; one above speaks of all days at once, so of none."""
-    folder, _, _ = PLACEHOLDER.sub("*", visits).rpartition("/")
+    folder, _, _ = of_any_week(visits).rpartition("/")
     return any(Path(found, MARKER).exists() for found in glob.glob(folder, recursive=True))
 
 
@@ -90,7 +91,7 @@ def first_week_in(visits: str) -> str | None:
             seen.add(part)
     days = [
         day
-        for name in glob.glob(PLACEHOLDER.sub("*", visits), recursive=True)
+        for name in glob.glob(of_any_week(visits), recursive=True)
         if (named := re.fullmatch("".join(wild).replace("[^/]*[^/]*", ".*"), name)) and (day := _day(named.groupdict()))
     ]
     first = min(days, default=None)

@@ -10,8 +10,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import duckdb
-
 from density_assets.calendar import WeekClock, week_clock
 from density_assets.errors import BadInput
 from density_assets.geography.cells_and_towers import Cells, Towers
@@ -24,6 +22,7 @@ from density_assets.geography.voronoi import tower_cells
 from density_assets.publication.people_tables import city_factors
 from density_assets.records.confinement import named_files, refuse_our_files
 from density_assets.records.found_files import is_complete, record_files
+from density_assets.records.private_database import private_database
 from density_assets.records.understood import Understood, understood
 from density_assets.records.verdict import (
     Finding,
@@ -226,7 +225,7 @@ def _row(row: Mapping[str, str], user: str) -> str:
 def _events(settings: Settings, towers: Towers, clock: WeekClock, files: list[Path]) -> WeekOfRecords:
     """Count records, usable or by the reason that they are not, their identifiers and their sites."""
     week = WeekOfRecords(sites=len(towers))
-    with duckdb.connect() as connection, unquoted(settings.folder):
+    with private_database() as connection, unquoted(settings.folder):
         found = events(connection, antennas_table(towers), clock, files, settings.city, week.records)
         found.create_view("found")
         rows = connection.execute(SUMS).fetchall()

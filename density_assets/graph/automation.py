@@ -18,7 +18,7 @@ from density_assets.graph.naming import instance_folder, key, own
 from density_assets.graph.partitions import weekly_partitions
 from density_assets.graph.zones import GROUPS
 from density_assets.privacy.zones import Zone
-from density_assets.records.found_files import is_complete, says_which_week
+from density_assets.records.found_files import is_complete, marker_of, says_which_week
 from density_assets.settings import Settings
 from resources.alerts import Alert, deliver, quotable
 
@@ -46,7 +46,7 @@ def weekly_schedule(city: City, job: UnresolvedAssetJobDefinition) -> dg.Schedul
             return dg.SkipReason(f"there are no weeks after that of {last}: city.last_week says so")
         if not _delivered(settings, ended[-1]):
             return dg.SkipReason(
-                f"the week of {ended[-1]} must have {settings.city.visits_complete} beside its visit files: what is "
+                f"the week of {ended[-1]} must have {marker_of(settings)} beside its visit files: what is "
                 "drawn from a part of them stays drawn. Turn on complete_weeks, which waits for it, or start it by hand"
             )
         return dg.RunRequest(run_key=ended[-1], partition_key=ended[-1])
@@ -126,9 +126,9 @@ def _failure_alerts(city: City, undelivered: Path) -> dg.SensorDefinition:
     )
     def failure_alerts(context: dg.RunFailureSensorContext) -> None:
         run = context.dagster_run
-        if not _concerns(city, run):
-            return
         for step, error in failures(context):
+            if not _concerns(city, run, step):
+                continue
             alert = Alert(
                 at=datetime.now(UTC).isoformat(timespec="seconds"),
                 city=settings.city.name,
@@ -144,12 +144,15 @@ def _failure_alerts(city: City, undelivered: Path) -> dg.SensorDefinition:
     return failure_alerts
 
 
-def _concerns(city: City, run: dg.DagsterRun) -> bool:
-    """Whether a run is one of the city's; whoever is told of one city's may not be meant to know of another's."""
-    if not city.others:
+def _concerns(city: City, run: dg.DagsterRun, step: str | None) -> bool:
+    """Whether a step of a run is the city's: whoever is told of one city's may not be meant to know of another's.
+
+    step: none if the run died, which is told to all whose assets it was to make.
+    """
+    if not city.others or run.job_name in {own(city, job) for job in JOBS}:
         return True
-    chosen = {asset.path[0] for asset in run.asset_selection or ()}
-    return run.job_name in {own(city, job) for job in JOBS} or city.name in chosen
+    chosen = [asset.to_python_identifier() for asset in run.asset_selection or () if asset.path[0] == city.name]
+    return any(step is None or step.startswith(name) for name in chosen)
 
 
 def failures(context: dg.RunFailureSensorContext) -> list[tuple[str | None, str]]:

@@ -26,6 +26,7 @@ from density_assets.environment import SETTINGS, shared_files
 from density_assets.graph.messages import RemoteError, error_of, receive, receive_made, send, send_made
 from density_assets.graph.step import Made, Step
 from density_assets.graph.zygote import Zygote
+from density_assets.records.found_files import of_any_week
 from density_assets.setting_types import AGENT, is_url
 from density_assets.settings import Settings
 from resources.faults import in_clear_words
@@ -179,7 +180,7 @@ def _records(settings: Settings, city: City) -> list[Path]:
     needed = (city.store.release, Path(sys.prefix), Path(sys.base_prefix), Path(__file__))  # what a step must reach
     if fixed.is_dir() and not any(path.resolve().is_relative_to(fixed) for path in needed):
         return [fixed]
-    return list(Path("/").glob(str(whole.relative_to("/")).replace("{week}", "*")))
+    return list(Path("/").glob(of_any_week(str(whole.relative_to("/")))))
 
 
 def _until_wildcard(parts: Sequence[str]) -> Sequence[str]:

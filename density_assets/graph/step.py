@@ -22,7 +22,7 @@ from density_assets.graph.acting import AGAIN_TAG, act_of_run
 from density_assets.graph.jobs import REBUILD
 from density_assets.graph.naming import own
 from density_assets.privacy.accounts import Accounts
-from density_assets.privacy.acts import Act
+from density_assets.privacy.acts import Act, needed
 from density_assets.privacy.estimates import DrawUsed
 from density_assets.privacy.release import Release
 from density_assets.privacy.zones import Zone, ZoneLeak
@@ -257,6 +257,8 @@ def step_for(
     say, warn = context.log.info, context.log.warning
     if zone.free:
         again = AGAIN_TAG in context.run.tags
+        if again:  # before the first file of a published week is replaced, not when all are to be signed
+            needed(act_of_run(context.run.tags, city.settings), "publishing other files of a published week")
         if release is None or week is None:
             return Step(city.settings, read, say, warn, again)
         accounts = city.ledger.accounts()

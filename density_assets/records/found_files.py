@@ -19,6 +19,12 @@ from density_assets.settings import Settings
 
 RecordFile = Path | str  # of this machine, or the URL of one elsewhere
 OF_DAYS = ("{year}", "{month}", "{day}")
+WILD = {  # what they stand for in any week, as a pattern of paths
+    "{week}": "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]",
+    "{year}": "[0-9][0-9][0-9][0-9]",
+    "{month}": "[0-9]*",
+    "{day}": "[0-9]*",
+}
 
 
 def record_files(settings: Settings, week: date) -> list[RecordFile]:
@@ -26,17 +32,24 @@ def record_files(settings: Settings, week: date) -> list[RecordFile]:
     visits, missing = settings.city.visits or "", []
     found: dict[RecordFile, None] = {}
     for day in _days(visits, settings, week):
-        files = next((files for named in _named(visits, week, day) if (files := _found(named, settings.folder))), [])
+        files = [file for named in _named(visits, week, day) for file in _found(named, settings.folder)]
         found.update(dict.fromkeys(files))
         if not files and not _complete(settings, week, day):
             missing.append(day)
     if missing:
         days = f" for {some(missing)}" if any(mark in visits for mark in OF_DAYS) else ""
         raise BadInput(
-            f"the week of {week} must have visit files{days} (or {settings.city.visits_complete} where there are none, "
+            f"the week of {week} must have visit files{days} (or {marker_of(settings)} where there are none, "
             f"for empty ones); found none at {_shown(visits, settings, week, missing[0])}: check city.visits"
         )
     return list(found)
+
+
+def of_any_week(visits: str) -> str:
+    """The pattern of all files that records are ever read from, whichever week or day."""
+    for mark, any_of_them in WILD.items():
+        visits = visits.replace(mark, any_of_them)
+    return visits
 
 
 def is_complete(settings: Settings, week: date) -> bool:
@@ -52,6 +65,19 @@ def says_which_week(settings: Settings) -> bool:
     return any(mark in marker for mark in ("{week}", "{day}"))
 
 
+def marker_of(settings: Settings) -> str:
+    """What makes a week or day complete, for people: the file that says so, or one that could."""
+    if _speaks_of_all(settings):
+        return f"a city.visits_complete such as done/{{week}}, for {settings.city.visits_complete} speaks of all weeks,"
+    return settings.city.visits_complete
+
+
+def _speaks_of_all(settings: Settings) -> bool:
+    """Whether one file would call all weeks complete, though each has files of its own: it is not believed."""
+    visits = settings.city.visits or ""
+    return of_any_week(visits) != visits and not says_which_week(settings)
+
+
 def _days(pattern: str, settings: Settings, week: date) -> list[date]:
     """The days that a pattern names; a pattern that names none is looked for once."""
     if not any(mark in pattern for mark in OF_DAYS):
@@ -62,6 +88,8 @@ def _days(pattern: str, settings: Settings, week: date) -> list[date]:
 
 def _complete(settings: Settings, week: date, day: date) -> bool:
     marker = _marker(settings.city.visits or "", settings.city.visits_complete)
+    if _speaks_of_all(settings):
+        return False
     return any(_marked(named, settings.folder) for named in _named(marker, week, day))
 
 

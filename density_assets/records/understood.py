@@ -141,11 +141,11 @@ def _parquet(file: Path, city: CitySettings) -> Understood:
         schema = opened_file.schema_arrow
         roles = _roles(schema.names, city)
         batches = islice(opened_file.iter_batches(ROWS, use_threads=False), -(-SAMPLE // ROWS))
-        columns: dict[str, list[Any]] = {name: [] for name in schema.names}
+        columns: list[list[Any]] = [[] for _ in schema.names]  # by position: names may be alike
         for batch in batches:
-            for name in schema.names:
-                columns[name] += _values(batch.column(name), told=name in roles.values())
-    rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)][:SAMPLE]
+            for values, column, name in zip(columns, batch.columns, schema.names, strict=True):
+                values += _values(column, told=name in roles.values())
+    rows = [dict(zip(schema.names, values, strict=True)) for values in zip(*columns, strict=True)][:SAMPLE]
     return _said(file, city, rows, [(field.name, str(field.type)) for field in schema], sampled=len(rows))
 
 

@@ -163,7 +163,9 @@ def _is(column: Column, value: str | float | bool) -> str:
     if isinstance(value, str):
         return f"{_text(column)} = {_literal(value)}"
     kind = "boolean" if isinstance(value, bool) else "double"
-    return f"try_cast({_text(column)} as {kind}) = cast('{value}' as {kind})"
+    # What is no text is not made one first: 'true' would be no number, and '1.0' no truth value.
+    compared = _text(column) if _is_text(column.kind) else backquoted(column.name)
+    return f"try_cast({compared} as {kind}) = cast('{value}' as {kind})"
 
 
 def _literal(text: str) -> str:

@@ -15,10 +15,10 @@ from density_assets.city import City
 from density_assets.city_settings import CitySettings
 from density_assets.definitions import build
 from density_assets.errors import BadInput
-from density_assets.graph.automation import FOLLOWERS, weekly_schedule
+from density_assets.graph.automation import FOLLOWERS, sensors, weekly_schedule
 from density_assets.graph.jobs import weekly_release
 from density_assets.graph.partitions import weekly_partitions
-from density_assets.settings import Settings
+from density_assets.settings import Settings, load_settings
 
 PARIS = ZoneInfo("Europe/Paris")
 GEOGRAPHY = only("cells", "antennas", "towers")
@@ -187,6 +187,38 @@ def alerts_of_failing(town, home: Path, monkeypatch, error: Exception) -> list[d
     found = [json.loads(line) for line in (town.folder / "alerts.jsonl").read_text().splitlines()]
     assert all(alert["run"] == result.run_id for alert in found)
     return found
+
+
+def test_of_a_run_of_two_cities_each_is_told_its_own_steps(town, tmp_path):
+    """As where somebody materialises assets of both by hand."""
+    town.set("[engine]", '[alerts]\nfile = "alerts.jsonl"\n\n[engine]')
+    city = City(load_settings(town.settings), tmp_path / "home", others=(Settings(),))
+    (tmp_path / "home/_dagster").mkdir(parents=True)
+
+    def failing(name: str) -> dg.AssetsDefinition:
+        @dg.asset(key=[name, "cells"])
+        def cells() -> None:
+            raise BadInput(f"what {name} did")
+
+        return cells
+
+    assets = [failing("embedded"), failing("town")]
+    definitions = dg.Definitions(assets, jobs=[dg.define_asset_job("both", [asset.key for asset in assets])])
+    (sensor,) = [sensor for sensor in sensors(city, None) if sensor.name == "town_failure_alerts"]
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = definitions.resolve_job_def("both").execute_in_process(
+            instance=instance, raise_on_error=False, asset_selection=[asset.key for asset in assets]
+        )
+        context = dg.build_run_status_sensor_context(
+            sensor_name=sensor.name,
+            dagster_instance=instance,
+            dagster_run=result.dagster_run,
+            dagster_event=result.get_run_failure_event(),
+        )
+        sensor(context.for_run_failure())
+    alerts = [json.loads(line) for line in (town.folder / "alerts.jsonl").read_text().splitlines()]
+    assert [alert["step"] for alert in alerts] == ["town__cells"]
+    assert "what embedded did" not in str(alerts)
 
 
 def test_an_alert_names_run_job_week_step_and_our_error(town, tmp_path, monkeypatch):

@@ -18,6 +18,7 @@ from density_assets.graph import signing
 from density_assets.graph.acting import AGAIN_TAG, BY_TAG, REASON_TAG
 from density_assets.graph.jobs import REGISTER
 from density_assets.graph.zones import GROUPS
+from density_assets.privacy.acts import BY, REASON
 from density_assets.privacy.zones import Zone
 from density_assets.publication.verification import listed_digests, outcome
 from density_assets.settings import load_settings
@@ -147,6 +148,20 @@ def test_a_published_week_keeps_its_bytes_whatever_is_stated_later(released, tmp
     assert (release / f"public_inputs_{name}.json").read_bytes() == before[f"public_inputs_{WEEK}.json"]
     assert read(release, "regions", name)["people"].sum() > 0
     assert outcome(release / f"manifest_{name}.json").status == 3
+
+
+def test_a_published_week_is_not_touched_by_a_run_that_nobody_answers_for(
+    released, tmp_path: Path, monkeypatch
+) -> None:
+    """Were its regions and factors replaced before a name is asked for, nothing would bring them back."""
+    for name in (BY, REASON):
+        monkeypatch.delenv(name, raising=False)
+    town, home = copied(released, tmp_path)
+    before = published(home, WEEK)
+    (town.folder / "shares.csv").write_text("region_id,market_share\nN,0.1\nS,0.1\n")
+    refused = rebuild(town, home, WEEK, tags={AGAIN_TAG: "yes"}, raise_on_error=False)
+    assert "must say who and why" in " ".join(failures(refused))
+    assert published(home, WEEK) == before
 
 
 def test_files_that_a_new_list_does_not_name_are_gone_once_it_is_signed(released, tmp_path: Path, monkeypatch) -> None:

@@ -172,16 +172,29 @@ def test_a_single_file_is_hidden_with_its_folder(town, tmp_path):
     assert hidden(opened(town.settings, home)) == [*confidential(home), town.visits]
 
 
-def test_records_beside_the_home_are_hidden_one_by_one(town):
+@pytest.mark.parametrize("pattern", ["calls_{week}.csv", "calls_{year}-{month}-{day}.csv", "calls_*.csv"])
+def test_records_beside_the_home_are_hidden_one_by_one(town, pattern):
     """Their folder holds the home, which steps must reach."""
     home = town.folder / "home"
-    town.set("visits/{week}/*.csv", "calls_{week}.csv")
+    town.set("visits/{week}/*.csv", pattern)
     calls = [town.folder / f"calls_{week}.csv" for week in (WEEK, "2007-09-17")]
     for file in calls:
         file.touch()
     found = hidden(opened(town.settings, home))
     assert found[:3] == confidential(home)
     assert sorted(found[3:]) == calls
+
+
+def test_what_steps_write_is_not_taken_for_records_of_days(town):
+    """The home is the folder of the settings, so released files lie as deep below it as records."""
+    home = town.folder
+    town.set("visits/{week}/*.csv", "{year}/{month}/{day}.csv")
+    released, calls = home / f"town/release/density_{WEEK}.csv", home / "2007/9/10.csv"
+    for file in (released, calls):
+        file.parent.mkdir(parents=True)
+        file.touch()
+    assert sealed.hidden_from_releases(opened(town.settings, home))[-1] == calls
+    assert released not in sealed.hidden_from_releases(opened(town.settings, home))
 
 
 def test_what_links_in_hidden_folders_lead_to_is_hidden_too(town, tmp_path):

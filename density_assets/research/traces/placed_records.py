@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from density_assets.calendar import HOURS, week_clock
 from density_assets.damage import STREAM_DAMAGE
 from density_assets.errors import BadInput
+from density_assets.records.private_database import private_database
 from density_assets.research.traces.recipe import FILE, Recipe
 from density_assets.research.traces.tally import Tally
 from density_assets.research.traces.trace_tables import POINT, open_traces, trace_files
@@ -32,7 +33,7 @@ def read_with(data: Path, recipe: Recipe, lay_out: Callable[[Connection, Path, R
     if not data.exists():
         raise BadInput(f"DATA must name a file or a folder of traces, {data} is not there")
     try:
-        with duckdb.connect() as connection:
+        with private_database() as connection:
             return lay_out(connection, data, recipe)
     except STREAM_DAMAGE as error:
         raise BadInput(f"{data} must be readable, its files gave {type(error).__name__}") from None

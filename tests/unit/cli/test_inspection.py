@@ -1,13 +1,16 @@
 """What `check` says of records that are odd: how many and why, never which."""
 
+import stat
 from collections import Counter
 from datetime import datetime
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from runs import MONDAY
 
+from density_assets.cli import inspection
 from density_assets.cli.inspection import inspect
 from density_assets.errors import BadInput
 from density_assets.quality.worth import Worth
@@ -35,6 +38,21 @@ def test_lines_that_are_no_text_and_times_no_calendar_has(town, tmp_path):
     said = lines(town, tmp_path)
     assert {"records 6", "2 usable", "2 outside the week", "2 line not readable"} <= set(said)
     assert "span 2007-09-10 08h to 2007-09-20 00h" in said
+
+
+def test_what_does_not_fit_memory_goes_where_only_its_owner_can_read(town, tmp_path, monkeypatch):
+    town.write_visits("ann,2007-09-10 08:10:00,A\n")
+    spilled, looked_at = [], inspection.events
+
+    def events(connection, *rest):
+        (found,) = connection.execute("select current_setting('temp_directory')").fetchall()
+        spilled.append((Path(*found), stat.S_IMODE(Path(*found).stat().st_mode)))
+        return looked_at(connection, *rest)
+
+    monkeypatch.setattr(inspection, "events", events)
+    lines(town, tmp_path)
+    ((folder, mode),) = spilled
+    assert (mode, folder.exists()) == (0o700, False)
 
 
 def test_regions_and_factors_are_looked_at_before_anything_runs(town, tmp_path):

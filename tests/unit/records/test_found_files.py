@@ -40,6 +40,19 @@ def test_a_week_is_its_seven_days_whether_or_not_they_have_zeros(tmp_path, zeros
     assert names(of(tmp_path)) == [f"part-{i}.parquet" for i in range(7, 14)]
 
 
+def test_a_day_that_is_written_in_two_ways_is_read_whole(tmp_path):
+    """As where an export changed its mind at noon."""
+    days(tmp_path, WEEK, 7, "events/year={0.year}/month={0.month}/day={0.day}")
+    days(tmp_path, date(2007, 9, 9), 3, "events/year={0.year}/month={0:%m}/day={0:%d}")
+    first = [Path(file).parts[-3:] for file in record_files(of(tmp_path), WEEK)][:4]
+    assert first == [
+        ("month=09", "day=10", "part-1.parquet"),
+        ("month=9", "day=10", "part-0.parquet"),
+        ("month=09", "day=11", "part-2.parquet"),
+        ("month=9", "day=11", "part-1.parquet"),
+    ]
+
+
 def test_a_week_may_span_years(tmp_path):
     days(tmp_path, date(2007, 12, 30), 10)
     assert names(of(tmp_path), NEW_YEAR) == [f"part-{i}.parquet" for i in range(1, 8)]
@@ -116,6 +129,19 @@ def test_another_file_may_say_complete_and_so_may_a_hand(tmp_path):
 )
 def test_a_file_of_all_weeks_does_not_say_which_is_complete(tmp_path, visits, complete, says):
     assert says_which_week(of(tmp_path, visits, visits_complete=complete)) is says
+
+
+@pytest.mark.parametrize("visits", ["v/{year}-{month}-{day}.csv", "v/{week}.csv"])
+def test_a_file_of_all_weeks_makes_no_week_complete_whose_files_have_names_of_their_own(tmp_path, visits):
+    """It was put there for an earlier week: what is missing would be drawn as if nobody had been there."""
+    (tmp_path / "v").mkdir()
+    for name in ("_SUCCESS", "2007-09-10.csv"):
+        (tmp_path / "v" / name).touch()
+    for week in (WEEK, date(2007, 9, 17)):
+        assert not is_complete(of(tmp_path, visits), week)
+    with pytest.raises(BadInput, match=r"such as done/\{week\}, for _SUCCESS speaks of all weeks"):
+        record_files(of(tmp_path, visits), date(2007, 9, 17))
+    assert is_complete(of(tmp_path, "v/*.csv"), WEEK)  # these are the files of all weeks
 
 
 SETTINGS = """

@@ -66,6 +66,15 @@ def test_binary_identifiers_and_moments_of_a_parquet_file(tmp_path):
     assert "1234" not in str(found.rows)
 
 
+def test_columns_that_are_not_read_may_have_one_name(tmp_path):
+    """A release reads such a file, so a person must be able to look at it."""
+    columns = {"user_id": 1, "time": 1189411200, "tower_id": "1", "x": 1, "y": 2}
+    table = pa.table({name: [value] for name, value in columns.items()})
+    pq.write_table(table.rename_columns(["user_id", "time", "tower_id", "x", "x"]), tmp_path / "r.parquet")
+    found = told(tmp_path / "r.parquet")
+    assert (found.sampled, found.times) == (1, {"seconds": 1})
+
+
 def test_what_may_be_a_column_of_towers_is_repeated_only_if_settings_say_that_it_is(tmp_path):
     """A person's own file may call the number of their cell phone so."""
     content = b"imei,cell,time\n350000000000001,+33612345678,2007-09-10 08:00:00\n"

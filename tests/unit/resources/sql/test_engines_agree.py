@@ -209,9 +209,11 @@ def test_the_same_records_are_left_out_by_a_filter(tmp_path):
         "flag": pa.array([0, 0, 0, 0, 0], pa.int8()),
         "real": [0.5, 0.5, 0.5, 0.5, 0.5],
         "sure": [True, True, True, True, True],
+        "counted": [True, True, True, True, True],
+        "measured": [1.0, 1.0, 1.0, 1.0, 1.0],
     }
     pq.write_table(pa.table(table), tmp_path / "r.parquet")
-    where = {"domain": odd, "flag": 0, "real": 0.5, "sure": True}
+    where = {"domain": odd, "flag": 0, "real": 0.5, "sure": True, "counted": 1, "measured": True}
     visits, rejected = assert_read_alike(tmp_path, WEEK, [tmp_path / "r.parquet"], visit_where=where)
     assert {user for user, *_ in visits} == {1}
     assert rejected == {"left out by visit_where": 2, "tower outside the city": 1, "unknown tower": 1}
