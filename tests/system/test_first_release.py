@@ -12,7 +12,9 @@ WHO = ("--by", "data team", "--reason", "weekly releases")
 
 def test_an_operators_semicolons_go_from_init_to_a_verified_release(town, tmp_path):
     home, settings = tmp_path / "home", town.folder / "first.toml"
-    text = (town.visits / "part-0.csv").read_text().replace(",", ";").replace("user_id;time", "IMSI;timestamp")
+    first, *lines = (town.visits / "part-0.csv").read_text().replace(",", ";").splitlines()
+    named = "service;" + first.replace("user_id;time", "IMSI;timestamp")
+    text = "\n".join([named, *(f'"MOC; voice";{line}' for line in lines), ""])
     shutil.rmtree(town.visits)
     town.visits.mkdir()
     (town.visits / "part-0.csv.gz").write_bytes(gzip.compress(text.encode()))
