@@ -5,23 +5,19 @@ import json
 import shutil
 from pathlib import Path
 
-import dagster as dg
 import polars as pl
 import pytest
 from final_estimates import (
     add_a_visit,
     counts,
     final,
-    materialise_final,
     name_of,
     refused,
     said_finally,
 )
-from runs import density, failures, materialise, opened, ran
-from town import Town
+from runs import materialise, ran
 from weeks import NEXT, WEEKS, draw_of, folder_of, published, rebuild, revised, spoilt_draw, stated
 
-from density_assets import definitions
 from density_assets.publication import verify
 from density_assets.publication.verification import outcome
 from density_assets.quality.worth import worth_of
@@ -31,25 +27,17 @@ KINDS = ("density", "errors_of_sums", "data_dictionary", "ledger", "privacy_stat
 FURTHER = ("cells", "sdmx", "measurements", "datapackage", "dcat", "dp_deployment")
 
 
-@pytest.fixture(scope="module")
-def released(three_weeks, tmp_path_factory) -> tuple[Town, Path]:
-    """Three weeks of a town, and a final estimate of the first."""
-    town, home = three_weeks[0], shutil.copytree(three_weeks[1], tmp_path_factory.mktemp("final") / "home")
-    assert final(town, home, WEEKS[0]).success
-    return town, home
-
-
 @pytest.fixture
-def home(released, tmp_path) -> Path:
+def home(finally_estimated, tmp_path) -> Path:
     """A copy of the home that a test may change."""
-    return shutil.copytree(released[1], tmp_path / "home")
+    return shutil.copytree(finally_estimated[1], tmp_path / "home")
 
 
 # --- what is published ------------------------------------------------------------------------------------------------
 
 
-def test_a_final_estimate_has_files_statement_and_page_of_its_own(released):
-    _, home = released
+def test_a_final_estimate_has_files_statement_and_page_of_its_own(finally_estimated):
+    _, home = finally_estimated
     name = name_of(WEEKS[0], WEEKS[2])
     files = {file.name for file in folder_of(home).glob(f"*_{name}*")}
     assert {file.split("_final_")[0] for file in files} == {*KINDS, *FURTHER}
@@ -70,8 +58,8 @@ def test_a_final_estimate_has_files_statement_and_page_of_its_own(released):
     assert f"./report_{WEEKS[0]}.html" in page
 
 
-def test_the_statement_names_every_draw_and_what_all_of_them_cost(released):
-    _, home = released
+def test_the_statement_names_every_draw_and_what_all_of_them_cost(finally_estimated):
+    _, home = finally_estimated
     said, first = said_finally(home, WEEKS[0], WEEKS[2]), stated(home, WEEKS[0])
     estimate = said["estimate"]
     assert estimate["vintage"] == "final"
@@ -83,9 +71,9 @@ def test_the_statement_names_every_draw_and_what_all_of_them_cost(released):
     assert f"of this week and of 2 later weeks: {WEEKS[1]}, {WEEKS[2]}." in text
 
 
-def test_the_statement_says_what_all_weeks_up_to_the_last_one_cost(released):
+def test_the_statement_says_what_all_weeks_up_to_the_last_one_cost(finally_estimated):
     """Not what had been spent when the week was first released."""
-    _, home = released
+    _, home = finally_estimated
     said, first, last = said_finally(home, WEEKS[0], WEEKS[2]), stated(home, WEEKS[0]), stated(home, WEEKS[2])
     spent, then, now = (one["cumulative"] for one in (said, first, last))
     assert said["ledger"]["row"] == last["ledger"]["row"]
@@ -96,8 +84,8 @@ def test_the_statement_says_what_all_weeks_up_to_the_last_one_cost(released):
     assert f"All releases of 2007 so far cost this population epsilon {now['epsilon']:.3f} of 100" in text
 
 
-def test_a_statement_that_says_what_had_been_spent_at_first_is_found(released):
-    _, home = released
+def test_a_statement_that_says_what_had_been_spent_at_first_is_found(finally_estimated):
+    _, home = finally_estimated
     said, first = said_finally(home, WEEKS[0], WEEKS[2]), stated(home, WEEKS[0])
     ledger = folder_of(home) / f"ledger_{name_of(WEEKS[0], WEEKS[2])}.json"
     chain, wrong = verify.Chain(json.loads(ledger.read_text())), {}
@@ -110,8 +98,8 @@ def test_a_statement_that_says_what_had_been_spent_at_first_is_found(released):
     assert found.startswith("all charges of 2007 in the chain cost epsilon")
 
 
-def test_what_is_final_and_what_is_provisional_stands_below_the_name_of_the_city(released):
-    _, home = released
+def test_what_is_final_and_what_is_provisional_stands_below_the_name_of_the_city(finally_estimated):
+    _, home = finally_estimated
     name, below = name_of(WEEKS[0], WEEKS[2]), f"Final estimate, with weeks up to {WEEKS[2]}"
     for file in ("privacy_statement", "data_dictionary"):
         final, first = ((folder_of(home) / f"{file}_{which}.md").read_text() for which in (name, WEEKS[0]))
@@ -124,8 +112,8 @@ def test_what_is_final_and_what_is_provisional_stands_below_the_name_of_the_city
     assert '<p class="vintage">Provisional estimate</p>' in headers[WEEKS[0]]
 
 
-def test_errors_of_its_sums_are_stated_signed_explained_and_shown(released):
-    _, home = released
+def test_errors_of_its_sums_are_stated_signed_explained_and_shown(finally_estimated):
+    _, home = finally_estimated
     folder, name = folder_of(home), name_of(WEEKS[0], WEEKS[2])
     file = f"errors_of_sums_{name}.parquet"
     signed = json.loads((folder / f"manifest_{name}.json").read_text())["files"]
@@ -140,9 +128,9 @@ def test_errors_of_its_sums_are_stated_signed_explained_and_shown(released):
     assert f'href="./{file}"' in page
 
 
-def test_it_says_what_its_counts_are_worth_where_a_week_does(released):
+def test_it_says_what_its_counts_are_worth_where_a_week_does(finally_estimated):
     """As a note; if the city is too small that is a warning, which the statement has as well."""
-    _, home = released
+    _, home = finally_estimated
     name = name_of(WEEKS[0], WEEKS[2])
     table = counts(home, name)
     said = worth_of(*(table[column].to_numpy().reshape(-1, 168) for column in ("count", "standard_error")))
@@ -151,7 +139,7 @@ def test_it_says_what_its_counts_are_worth_where_a_week_does(released):
     assert set(said.warnings) <= set(said_finally(home, WEEKS[0], WEEKS[2])["warnings"])
 
 
-def test_it_costs_nothing_and_the_ledger_notes_it_once(released, home):
+def test_it_costs_nothing_and_the_ledger_notes_it_once(finally_estimated, home):
     accounts = Ledger(home).accounts()
     which = {"city": "town", "week": WEEKS[0], "revision": 1}
     (first,), (noted,) = accounts.publications(which), accounts.publications(which, WEEKS[2])
@@ -159,12 +147,12 @@ def test_it_costs_nothing_and_the_ledger_notes_it_once(released, home):
     assert first.body["manifest"] != noted.body["manifest"]
     assert len(accounts.rows) == 2 * len(WEEKS)
     before = published(home, WEEKS[0])
-    assert final(released[0], home, WEEKS[0]).success
+    assert final(finally_estimated[0], home, WEEKS[0]).success
     assert published(home, WEEKS[0]) == before
     assert list(Ledger(home).accounts().of("published")) == list(accounts.of("published"))
 
 
-def test_outsiders_verify_it_and_every_week_beside_it(released, home):
+def test_outsiders_verify_it_and_every_week_beside_it(finally_estimated, home):
     manifest = folder_of(home) / f"manifest_{name_of(WEEKS[0], WEEKS[2])}.json"
     key = json.loads(manifest.read_text())["key"]["fingerprint"]
     result = outcome(manifest, key, around=True)
@@ -204,8 +192,8 @@ def test_what_is_changed_is_found(home, forged, words):
     assert words in "\n".join(text for holds, text in result.findings if not holds)
 
 
-def test_the_register_shows_both_vintages(released):
-    _, home = released
+def test_the_register_shows_both_vintages(finally_estimated):
+    _, home = finally_estimated
     table = pl.read_parquet(folder_of(home) / "tables/audit_page.parquet")
     vintages = [(row["week"], row["vintage"], row["verified"]) for row in table.iter_rows(named=True)]
     assert vintages == [
@@ -226,8 +214,8 @@ def test_the_register_shows_both_vintages(released):
 # --- beside the first, and beside each other --------------------------------------------------------------------------
 
 
-def test_another_week_makes_another_final_estimate_and_leaves_all_others(released, home):
-    town = released[0]
+def test_another_week_makes_another_final_estimate_and_leaves_all_others(finally_estimated, home):
+    town = finally_estimated[0]
     before = {week: published(home, week) for week in WEEKS}
     assert materialise(town.settings, home, NEXT).success
     assert final(town, home, WEEKS[0]).success
@@ -242,79 +230,16 @@ def test_another_week_makes_another_final_estimate_and_leaves_all_others(release
         assert outcome(folder_of(home) / f"manifest_{name_of(week, NEXT)}.json").status == 3
 
 
-def test_a_revised_later_week_does_not_take_the_place_of_a_published_estimate(released, home):
-    town, before = revised(released[0], WEEKS[2]), published(home, WEEKS[0])
+def test_a_revised_later_week_does_not_take_the_place_of_a_published_estimate(finally_estimated, home):
+    town, before = revised(finally_estimated[0], WEEKS[2]), published(home, WEEKS[0])
     assert materialise(town.settings, home, WEEKS[2]).success
     assert "is published and stays as it is, but a week between was drawn or revised" in refused(town, home, WEEKS[0])
     assert published(home, WEEKS[0]) == before
 
 
-def test_weeks_are_made_again_without_their_final_estimates(released, home):
+def test_weeks_are_made_again_without_their_final_estimates(finally_estimated, home):
     before = published(home, WEEKS[0])
-    result = rebuild(released[0], home, WEEKS[0])
+    result = rebuild(finally_estimated[0], home, WEEKS[0])
     assert result.success
     assert not {"final_series", "final_release"} & ran(result)
     assert published(home, WEEKS[0]) == before
-
-
-# --- what is refused --------------------------------------------------------------------------------------------------
-
-
-def test_the_newest_week_has_no_final_estimate(released, home):
-    before = published(home, WEEKS[2])
-    assert f"of the week of {WEEKS[2]} must use a later week, but none is drawn" in refused(released[0], home, WEEKS[2])
-    assert published(home, WEEKS[2]) == before
-
-
-def test_a_week_that_is_not_published_has_none_either(released, home):
-    assert f"the week of {NEXT} must be published before it is estimated again" in refused(released[0], home, NEXT)
-
-
-@pytest.mark.parametrize("lost", [True, False])
-def test_a_draw_of_a_later_week_that_is_lost_or_damaged_is_refused_by_name(released, home, lost):
-    spoilt_draw(home, WEEKS[2], lost=lost)
-    before = published(home, WEEKS[1])
-    message = refused(released[0], home, WEEKS[1])
-    assert f"an estimate uses noisy_series of the week of {WEEKS[2]} (revision 1)" in message
-    assert ("is lost" if lost else "is damaged (it is another draw)") in message
-    assert published(home, WEEKS[1]) == before
-
-
-@pytest.mark.parametrize(
-    ("name", "column", "found"),
-    [("final_series", "visits", "final_series (visits)"), ("final_errors_of_sums", "value", "final_errors_of_sums")],
-)
-def test_what_was_changed_after_it_was_made_is_not_signed(released, home, name, column, found):
-    town, table = released[0], folder_of(home) / f"tables/{name}/{WEEKS[1]}.parquet"
-    assert materialise_final(town, home, WEEKS[1], "final_series", "final_errors_of_sums").success
-    pl.read_parquet(table).with_columns(pl.col(column) + 7).write_parquet(table)
-    result = materialise_final(town, home, WEEKS[1], "final_release", raise_on_error=False)
-    assert f"{found} of the final estimate" in " ".join(failures(result))
-    assert not (folder_of(home) / f"manifest_{name_of(WEEKS[1], WEEKS[2])}.sig").exists()
-    assert not Ledger(home).accounts().publications({"city": "town", "week": WEEKS[1], "revision": 1}, WEEKS[2])
-
-
-# --- the graph --------------------------------------------------------------------------------------------------------
-
-
-def test_nobody_gets_a_final_estimate_without_asking(released):
-    assets, _ = definitions.graph(opened(released[0].settings, released[1]))
-    specs = {spec.key.to_user_string(): spec for asset in assets for spec in asset.specs}
-    assert specs["final_release"].automation_condition is None
-    defs = definitions.build(opened(released[0].settings, released[1]))
-    weekly = defs.resolve_job_def("weekly_release").asset_layer.executable_asset_keys
-    assert not {dg.AssetKey("final_series"), dg.AssetKey("final_release")} & set(weekly)
-
-
-# --- the command ------------------------------------------------------------------------------------------------------
-
-
-def test_the_command_says_where_it_is_and_why_there_is_none(released, home):
-    settings = ("--settings", str(released[0].settings))
-    done = density(home, "final", WEEKS[1], *settings)
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert "(weeks before it: 1, after it: 1)" in done.stdout
-    assert str(folder_of(home) / f"density_{name_of(WEEKS[1], WEEKS[2])}.csv") in done.stdout
-    none = density(home, "final", WEEKS[2], *settings)
-    assert none.returncode == 2
-    assert none.stderr.startswith(f"error: a final estimate of the week of {WEEKS[2]} must use a later week")

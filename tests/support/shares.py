@@ -6,7 +6,12 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 SHARING = {  # modules by what takes long to make and none of them changes
-    "three weeks of a town": ("graph/test_weeks_in_turn", "graph/test_final", "graph/test_errors_of_sums"),
+    "three weeks of a town": (
+        "graph/test_weeks_in_turn",
+        "graph/test_final",
+        "graph/test_final_asked",
+        "graph/test_errors_of_sums",
+    ),
     "a small city": ("research/test_density_studies", "research/test_weeks_studies"),
     "a Spark": ("unit/resources/sql/test_engines_agree", "unit/resources/sql/test_spark"),
     "an object store": ("unit/resources/tables/test_weeks_elsewhere", "unit/resources/tables/test_weeks_of_others"),
