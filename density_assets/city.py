@@ -24,6 +24,7 @@ from density_assets.publication.files import Naming
 from density_assets.publication.keeping import PublishedStays, published_statement
 from density_assets.publication.software import software
 from density_assets.publication.verification import read_statement
+from density_assets.records.confinement import named_files, refuse_our_files
 from density_assets.schemes import learning_scheme, scheme_of
 from density_assets.schemes.asked import asked_release
 from density_assets.schemes.scheme import Plan, Scheme
@@ -42,6 +43,7 @@ from resources.ledger.witnesses import Witnesses
 from resources.measurements import Measurements
 from resources.sql.duckdb_engine import DuckdbEngine
 from resources.sql.engine import Engine
+from resources.tables.roots import roots_under
 from resources.tables.stamps import difference, stamp_values
 from resources.tables.store import Store
 
@@ -82,6 +84,10 @@ class City:
     def name(self) -> str:
         """Its name, which is that of its folder."""
         return self.settings.city.name
+
+    def refuse_our_files(self) -> None:
+        """Raise if the settings name, as a list of one's own, what this software keeps."""
+        refuse_our_files(named_files(self.settings), self.home, roots_under(self.home))
 
     @property
     def synthetic(self) -> bool:
