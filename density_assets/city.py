@@ -198,11 +198,12 @@ class City:
         """The release of a week: what it was drawn for, or what today's settings and geography would draw."""
         return self._drawn(week) or self._asked(week)
 
-    def estimated(self, week: date) -> Estimated | None:
+    def estimated(self, week: date, *, again: bool = False) -> Estimated | None:
         """What the estimate of a drawn week is made of; none if it is estimated alone, as all weeks once were.
 
         A published week keeps what its statement says, if that is the one that was signed; what it is made of follows
-        from the ledger alone otherwise. The ledger knows whether that was another.
+        from the ledger alone otherwise, as where a person asked for other files (`again`): the statement is one of
+        them, and replaced before all are signed. The ledger knows whether that was another.
         """
         release, accounts = self.release(week), self.ledger.accounts()
         if learning_scheme(release.scheme, release.version) is None:
@@ -210,7 +211,7 @@ class City:
         published = accounts.publications(release.which)
         if published and "estimate" not in published[-1].body:  # by an estimator that knew its own week only
             return None
-        said = published_statement(self.files(week), published)
+        said = {} if again else published_statement(self.files(week), published)
         estimated = estimated_as_stated(said) if said else estimated_with_earlier_weeks(accounts, release)
         if published and published[-1].body["estimate"] != (estimated.key(release) if estimated else None):
             raise PublishedStays(
