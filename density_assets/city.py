@@ -24,6 +24,7 @@ from density_assets.publication.files import Naming
 from density_assets.publication.keeping import PublishedStays, published_statement
 from density_assets.publication.software import software
 from density_assets.publication.verification import read_statement
+from density_assets.records.confinement import named_files, refuse_our_files
 from density_assets.schemes import learning_scheme, scheme_of
 from density_assets.schemes.asked import asked_release
 from density_assets.schemes.scheme import Plan, Scheme
@@ -42,6 +43,7 @@ from resources.ledger.witnesses import Witnesses
 from resources.measurements import Measurements
 from resources.sql.duckdb_engine import DuckdbEngine
 from resources.sql.engine import Engine
+from resources.tables.roots import roots_under
 from resources.tables.stamps import difference, stamp_values
 from resources.tables.store import Store
 
@@ -82,6 +84,10 @@ class City:
     def name(self) -> str:
         """Its name, which is that of its folder."""
         return self.settings.city.name
+
+    def refuse_our_files(self) -> None:
+        """Raise if the settings name, as a list of one's own, what this software keeps."""
+        refuse_our_files(named_files(self.settings), self.home, roots_under(self.home))
 
     @property
     def synthetic(self) -> bool:
@@ -192,11 +198,12 @@ class City:
         """The release of a week: what it was drawn for, or what today's settings and geography would draw."""
         return self._drawn(week) or self._asked(week)
 
-    def estimated(self, week: date) -> Estimated | None:
+    def estimated(self, week: date, *, again: bool = False) -> Estimated | None:
         """What the estimate of a drawn week is made of; none if it is estimated alone, as all weeks once were.
 
         A published week keeps what its statement says, if that is the one that was signed; what it is made of follows
-        from the ledger alone otherwise. The ledger knows whether that was another.
+        from the ledger alone otherwise, as where a person asked for other files (`again`): the statement is one of
+        them, and replaced before all are signed. The ledger knows whether that was another.
         """
         release, accounts = self.release(week), self.ledger.accounts()
         if learning_scheme(release.scheme, release.version) is None:
@@ -204,7 +211,7 @@ class City:
         published = accounts.publications(release.which)
         if published and "estimate" not in published[-1].body:  # by an estimator that knew its own week only
             return None
-        said = published_statement(self.files(week), published)
+        said = {} if again else published_statement(self.files(week), published)
         estimated = estimated_as_stated(said) if said else estimated_with_earlier_weeks(accounts, release)
         if published and published[-1].body["estimate"] != (estimated.key(release) if estimated else None):
             raise PublishedStays(

@@ -27,10 +27,8 @@ from density_assets.graph.past import learns
 from density_assets.graph.research import study_asset
 from density_assets.graph.zone_rule import refuse_leaks
 from density_assets.publication.pages.lineage import Node
-from density_assets.records.confinement import named_files, refuse_our_files
 from density_assets.research.studies import STUDIES
 from density_assets.schemes import refuse_without_areas
-from resources.tables.roots import roots_under
 
 BLUEPRINTS = blueprints(public, confidential, doors, past, estimating, release, register, signing, final, evaluation)
 
@@ -40,7 +38,7 @@ def build(city: City, *, by_force: bool = False) -> dg.Definitions:
 
     by_force: whether a job erases weeks that are not released; only a terminal offers that.
     """
-    refuse_our_files(named_files(city.settings), city.home, roots_under(city.home))
+    city.refuse_our_files()
     refuse_without_areas(city.settings)
     assets, known = graph(city)
     weeks = weekly_partitions(city)

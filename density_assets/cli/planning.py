@@ -36,6 +36,7 @@ def plan(
     from density_assets.research.weeks.rehearsal import rehearse, summary, told
 
     city = City.here()
+    city.refuse_our_files()
     asked = _asked(city, epsilons, people, quick=quick)
     cells = city_cells(city.settings)
     ground = Ground(cells, city_towers(city.settings, cells))

@@ -42,6 +42,7 @@ def init(
     try:
         named = [_wanted(name, value, yes=yes) for name, value in (("cells", cells), ("towers", towers))]
         pattern = None if users else str(_wanted("visits", visits, yes=yes))
+        _refuse_ours([Path(file) for file in named], pattern)
         found = list(guesses(out, Path(named[0]), Path(named[1]), pattern, users))
         lines = with_answers(found, _answers(given or []))
         if not yes:
@@ -72,6 +73,18 @@ def _wanted(name: str, value: Path | str | None, *, yes: bool) -> Path | str:
         simulated = ", or --users N to simulate people" if name == "visits" else ""
         raise BadInput(f"init must know your {name}: give --{name}{simulated}")
     return value or typer.prompt(f"where are your {name}?", type=str)
+
+
+def _refuse_ours(named: Sequence[Path], visits: str | None) -> None:
+    """Raise if a file that is looked at is one that this software keeps."""
+    from density_assets.cli.first_visits import sample_of
+    from density_assets.environment import home_here
+    from density_assets.geography.public_files import public_files
+    from density_assets.records.confinement import refuse_our_files
+    from resources.tables.roots import roots_under
+
+    home, events = home_here(), [] if visits is None else [sample_of(visits)]
+    refuse_our_files([*(file for path in named for file in public_files(path)), *events], home, roots_under(home))
 
 
 def _answers(given: Sequence[str]) -> Mapping[str, str]:

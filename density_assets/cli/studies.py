@@ -92,4 +92,5 @@ def _source(week: str | None, data: Path | None) -> "Source":
     from density_assets.research.study import Source
 
     city = City.here()
+    city.refuse_our_files()
     return Source(city.settings, city.store, chosen_week(week, city), data, say)

@@ -155,7 +155,7 @@ class Blueprint:
         if self.weekly and self.zone is Zone.RELEASE:
             refuse_to_overwrite(step.files, step.release, city.geography())  # doors ask by themselves
         given = {name: step.read(name) for name in self.arguments}
-        given |= gather(self.given, Asked(city, week, context.instance, catalogue))
+        given |= gather(self.given, Asked(city, week, context.instance, catalogue, step.again))
         made, columns = self._made(step, given, city), self.columns(city)
         if self.after:
             self.after(city, step, act_of_run(context.run.tags, city.settings))

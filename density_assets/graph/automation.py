@@ -94,7 +94,7 @@ def _complete_weeks(city: City, job: UnresolvedAssetJobDefinition) -> dg.SensorD
     def complete_weeks(context: dg.SensorEvaluationContext) -> Iterator[dg.RunRequest | dg.SkipReason]:
         if not says_which_week(settings):
             yield dg.SkipReason(
-                "city.visits must hold {week}, or folders of {day}: without them "
+                "city.visits must hold {week}, or all of {year}, {month} and {day}: without them "
                 f"{settings.city.visits_complete} does not say which week is complete"
             )
             return

@@ -75,7 +75,7 @@ def _looking(step: Step) -> Step:
 
 def _others(city: City, step: Step) -> Iterator[str]:
     """What is not as it would be made."""
-    accounts, estimated = city.ledger.accounts(), city.estimated(step.week)
+    accounts, estimated = city.ledger.accounts(), city.estimated(step.week, again=step.again)
     yield from _other_geography(city, step)
     yield from _other_tables(city, step, accounts, estimated)
     density, cells = step.read("density"), step.read("cells")

@@ -21,12 +21,16 @@ from density_assets.publication.manifest import Seal
 
 @dataclass(frozen=True)
 class Asked:
-    """Where to look."""
+    """Where to look.
+
+    again: whether a person asked for a published week to be published with other files.
+    """
 
     city: City
     week: date | None
     instance: dg.DagsterInstance
     catalogue: Catalogue
+    again: bool = False
 
 
 def gather(names: Iterable[str], asked: Asked) -> dict[str, Any]:
@@ -50,7 +54,7 @@ def _fingerprint(asked: Asked) -> str:
 def _estimated(asked: Asked) -> Estimated | None:
     """What the estimate of the week is made of; none if it is estimated alone."""
     assert asked.week is not None  # asked for by weekly assets
-    return asked.city.estimated(asked.week)
+    return asked.city.estimated(asked.week, again=asked.again)
 
 
 def _final(asked: Asked) -> Estimated:

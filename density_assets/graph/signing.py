@@ -161,7 +161,7 @@ def _estimate(city: City, step: Step) -> dict[str, str]:
 
     There is no table of a state where today's scheme knows none, and this week was drawn by another.
     """
-    estimated = city.estimated(step.week)
+    estimated = city.estimated(step.week, again=step.again)
     if estimated is None:
         return {}
     state = {"state": state_digest(step.read("usual_week"))} if step.read.made("usual_week") else {}

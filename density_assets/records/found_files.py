@@ -30,14 +30,15 @@ WILD = {  # what they stand for in any week, as a pattern of paths
 def record_files(settings: Settings, week: date) -> list[RecordFile]:
     """The files of a week, in order; none for a week or a day only if it is known to be complete."""
     visits, missing = settings.city.visits or "", []
+    of_days = any(mark in visits for mark in OF_DAYS)
     found: dict[RecordFile, None] = {}
     for day in _days(visits, settings, week):
         files = [file for named in _named(visits, week, day) for file in _found(named, settings.folder)]
         found.update(dict.fromkeys(files))
-        if not files and not _complete(settings, week, day):
+        if not files and not (_complete(settings, week, day) if of_days else is_complete(settings, week)):
             missing.append(day)
     if missing:
-        days = f" for {some(missing)}" if any(mark in visits for mark in OF_DAYS) else ""
+        days = f" for {some(missing)}" if of_days else ""
         raise BadInput(
             f"the week of {week} must have visit files{days} (or {marker_of(settings)} where there are none, "
             f"for empty ones); found none at {_shown(visits, settings, week, missing[0])}: check city.visits"
@@ -60,20 +61,21 @@ def is_complete(settings: Settings, week: date) -> bool:
 
 
 def says_which_week(settings: Settings) -> bool:
-    """Whether the file that says complete says so of one week, or of a day."""
+    """Whether the file that says complete says so of one week, or of a day of one: of no other month or year."""
     marker = _marker(settings.city.visits or "", settings.city.visits_complete)
-    return any(mark in marker for mark in ("{week}", "{day}"))
+    return "{week}" in marker or all(mark in marker for mark in OF_DAYS)
 
 
 def marker_of(settings: Settings) -> str:
     """What makes a week or day complete, for people: the file that says so, or one that could."""
     if _speaks_of_all(settings):
-        return f"a city.visits_complete such as done/{{week}}, for {settings.city.visits_complete} speaks of all weeks,"
+        named = settings.city.visits_complete
+        return f"a city.visits_complete such as done/{{week}}, for {named} speaks of other weeks too,"
     return settings.city.visits_complete
 
 
 def _speaks_of_all(settings: Settings) -> bool:
-    """Whether one file would call all weeks complete, though each has files of its own: it is not believed."""
+    """Whether one file would call several weeks complete, though each has files of its own: it is not believed."""
     visits = settings.city.visits or ""
     return of_any_week(visits) != visits and not says_which_week(settings)
 

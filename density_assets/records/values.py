@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 FARTHEST = 10**11  # seconds from 1970, either way: the year 5138
+FARTHEST_DAY = FARTHEST // 86_400
 UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}  # of a second
 MOST = 2**63 - 1
 
@@ -23,6 +24,8 @@ def readable(column: pa.Array) -> pa.Array:
         return utf8(column)
     if pa.types.is_time(column.type):
         return _times_of_day(column)
+    if pa.types.is_date32(column.type):
+        return _days(column)
     return _times(column) if pa.types.is_timestamp(column.type) else column
 
 
@@ -46,6 +49,13 @@ def _decoded(value: bytes | None) -> str | None:
         return None if value is None else value.decode()
     except UnicodeDecodeError:
         return None
+
+
+def _days(column: pa.Array) -> pa.Array:
+    """The last day that Arrow can hold is the database's infinity."""
+    number = column.cast(pa.int32())
+    near = pc.and_(pc.greater(number, -FARTHEST_DAY), pc.less(number, FARTHEST_DAY))
+    return pc.if_else(near, number, pa.scalar(None, pa.int32())).cast(column.type)
 
 
 def _times(column: pa.Array) -> pa.Array:

@@ -19,7 +19,7 @@ from density_assets.errors import BadInput
 from density_assets.records.event_files import BLANKS, named_columns, not_comparable
 from density_assets.records.found_files import store_of
 from density_assets.records.times import SECONDS
-from density_assets.records.values import FARTHEST, MOST, UNITS
+from density_assets.records.values import FARTHEST, FARTHEST_DAY, MOST, UNITS
 from density_assets.setting_types import is_url
 from density_assets.sql_names import backquoted
 
@@ -209,7 +209,7 @@ def _time(column: Column) -> tuple[str, str]:
     """SQL for `moment` (seconds of UTC) and `wall_clock` (seconds of the city's clocks), of which one is known."""
     name, kind = backquoted(column.name), column.kind
     if pa.types.is_date32(kind):
-        return NOTHING, f"{name} * 86400.0D"
+        return NOTHING, f"case when {name} > {-FARTHEST_DAY} and {name} < {FARTHEST_DAY} then {name} * 86400.0D end"
     if pa.types.is_timestamp(kind):
         seconds = f"({_microseconds(name, column)}) / 1000000"
         return (seconds, NOTHING) if kind.tz else (NOTHING, seconds)

@@ -31,9 +31,14 @@ Versions = dict[str, Version]  # by the path below the folder of tables; that of
 
 
 def export(tables: ReleasedTables) -> list[str]:
-    """Bring the database up to date; returns the files it had to read."""
-    database, noted = tables.release_database, tables.tables / f"{LISTED}.json"
+    """Bring the database up to date; returns the files it had to read.
+
+    When files were written is noted beside the locks, not with what is handed out: from the first table of a run to
+    its draws it takes the longer the more records there are.
+    """
+    database, noted = tables.release_database, tables.locks / f"{LISTED}.json"
     with tables.locked("release"):
+        (tables.tables / noted.name).unlink(missing_ok=True)  # where earlier versions noted it
         remove_partial(database)
         files, before = _versions(tables.tables), _noted(noted)
         untouched = database.exists() and before.pop(database.name, None) == _version(database)

@@ -32,6 +32,8 @@ RELEVANT = {
     "evaluation_metrics": (*MAPPED, "visits_clamp", "weight_l"),
 }
 
+COLUMNS = ("visit_user", "visit_time", "visit_tower")  # of records: whose week is bounded, and what counts as a visit
+
 Stamp = dict[str, Any]
 
 
@@ -53,7 +55,9 @@ def stamp_values(settings: Settings) -> Stamp:
 
 def _reading(city: CitySettings) -> Stamp:
     """How records are read, as far as it is not the default: tables made before there was a choice stay valid."""
+    usual = {name: CitySettings.model_fields[name].default for name in COLUMNS}
     how = {
+        **{name: getattr(city, name) for name in COLUMNS if getattr(city, name) != usual[name]},
         "user_form": city.user_form if city.user_form != "as is" else None,
         "visit_date": city.visit_date,
         "visit_time_format": city.visit_time_format,

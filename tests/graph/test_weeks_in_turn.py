@@ -13,11 +13,13 @@ from weeks import NEXT, WEEKS, folder_of, published, rebuild, revised, spoilt_dr
 
 from density_assets import definitions
 from density_assets.graph import past
+from density_assets.graph.acting import AGAIN_TAG, BY_TAG, REASON_TAG
 from density_assets.graph.following import OPEN
 from density_assets.graph.past import state_from
 from density_assets.graph.step import Reader, Step
 from density_assets.privacy.zones import Zone
 from density_assets.publication.verification import outcome
+from density_assets.schemes import learning
 from resources.tables.released import ReleasedTables
 
 ESTIMATED = ("usual_week", "smoothed_series", "density", "published_counts", "privacy_statement")
@@ -138,6 +140,26 @@ def test_a_lost_statement_is_made_again(three_weeks, home):
     (folder_of(home) / f"privacy_statement_{WEEKS[2]}.json").unlink()
     assert rebuild(three_weeks[0], home, WEEKS[2]).success
     assert published(home, WEEKS[2]) == before
+
+
+def test_other_files_of_a_week_that_was_estimated_alone_are_of_one_estimate(town, tmp_path, monkeypatch):
+    """Asked for with a software that does not fail any more, and with another warning in the statement."""
+    home, asked = tmp_path / "home", {AGAIN_TAG: "yes", BY_TAG: "op", REASON_TAG: "the estimator is mended"}
+
+    def fails(*_: object) -> None:
+        raise ArithmeticError
+
+    with monkeypatch.context() as broken:
+        broken.setattr(learning, "estimate_week", fails)
+        assert materialise(town.settings, home, sealed=False).success
+    assert stated(home, WEEKS[0])["estimate"]["alone"]
+    before = published(home, WEEKS[0])
+    assert rebuild(town, home, WEEKS[0]).success  # until somebody asks
+    assert published(home, WEEKS[0]) == before
+    town.set("first_week", "population = 1000000000\nfirst_week")
+    assert rebuild(town, home, WEEKS[0], tags=asked).success
+    assert stated(home, WEEKS[0])["estimate"]["alone"] is None
+    assert outcome(folder_of(home) / f"manifest_{WEEKS[0]}.json").status == 3
 
 
 # --- gaps and revisions -----------------------------------------------------------------------------------------------

@@ -59,6 +59,26 @@ def test_a_rehearsal_reads_no_record_charges_nothing_and_leaves_a_table_and_a_fi
     assert not (tmp_path / "home").exists()
 
 
+@pytest.mark.parametrize("command", ["plan", "study", "init", "check"])
+@pytest.mark.parametrize("file", ["cells.geojson", "towers.csv"])
+def test_what_is_kept_of_records_is_no_public_list_for_any_command(density, town, tmp_path, command, file):
+    secret = tmp_path / "home/town/confidential/secret"
+    secret.parent.mkdir(parents=True)
+    (town.folder / file).rename(secret)
+    (town.folder / file).symlink_to(secret)
+    lists = [
+        f"--{option}={town.folder / name}" for option, name in (("cells", "cells.geojson"), ("towers", "towers.csv"))
+    ]
+    words = {
+        "plan": ("plan", "--settings", str(town.settings), "--quick", "--people", "500", "--out", str(tmp_path)),
+        "study": ("study", "schemes", "--settings", str(town.settings)),
+        "init": ("init", str(tmp_path / "my.toml"), *lists, f"--visits={town.folder}/visits/{{week}}/*.csv", "--yes"),
+        "check": ("check", "--settings", str(town.settings), "--week", "2007-09-10"),
+    }
+    said = density(*words[command])
+    assert (said.status, f"must not be what this software keeps, {file} is" in said.err) == (2, True), said.err
+
+
 @pytest.mark.parametrize(("epsilons", "words"), [("a,b", "must be numbers such as"), ("0", "epsilon")])
 def test_promises_to_rehearse_are_held_to_the_limits_of_settings(density, epsilons, words):
     said = density("plan", "--epsilons", epsilons)

@@ -125,6 +125,10 @@ def test_another_file_may_say_complete_and_so_may_a_hand(tmp_path):
         ("v/{week}.csv", "_SUCCESS", False),
         ("v/{week}.csv", "{week}.done", True),
         ("v/*.csv", "done/{week}", True),
+        ("v/*.csv", "done/{year}-{month}-{day}", True),
+        ("v/{week}.csv", "done/{day}", False),  # that of another month
+        ("v/{week}.csv", "done/{month}-{day}", False),  # and of another year
+        ("v/{year}/{day}/*.csv", "_SUCCESS", False),
     ],
 )
 def test_a_file_of_all_weeks_does_not_say_which_is_complete(tmp_path, visits, complete, says):
@@ -139,9 +143,19 @@ def test_a_file_of_all_weeks_makes_no_week_complete_whose_files_have_names_of_th
         (tmp_path / "v" / name).touch()
     for week in (WEEK, date(2007, 9, 17)):
         assert not is_complete(of(tmp_path, visits), week)
-    with pytest.raises(BadInput, match=r"such as done/\{week\}, for _SUCCESS speaks of all weeks"):
+    with pytest.raises(BadInput, match=r"such as done/\{week\}, for _SUCCESS speaks of other weeks too"):
         record_files(of(tmp_path, visits), date(2007, 9, 17))
     assert is_complete(of(tmp_path, "v/*.csv"), WEEK)  # these are the files of all weeks
+
+
+def test_a_week_without_a_file_is_empty_only_if_each_of_its_days_is_complete(tmp_path):
+    empty = of(tmp_path, "v/{week}.csv", visits_complete="done/{year}-{month}-{day}")
+    (tmp_path / "done").mkdir()
+    for number in range(10, 17):
+        with pytest.raises(BadInput, match="the week of 2007-09-10 must have visit files"):
+            record_files(empty, WEEK)
+        (tmp_path / f"done/2007-09-{number}").touch()
+    assert record_files(empty, WEEK) == []
 
 
 SETTINGS = """

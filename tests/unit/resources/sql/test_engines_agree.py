@@ -169,6 +169,15 @@ def test_numbers_of_every_size_are_the_same_times(tmp_path):
 
 
 @needs_java
+def test_the_last_days_that_files_can_hold_are_left_out_for_the_same_reason(tmp_path):
+    days = pa.array([2**31 - 1, -(2**31), 10**9, 10**6, -719_162, 13_767, None], pa.int32()).cast(pa.date32())
+    file = write(tmp_path / "r.parquet", pa.array(range(len(days))), days, pa.array(["A"] * len(days)))
+    visits, rejected = assert_read_alike(tmp_path, WEEK, [file])
+    assert {user for user, *_ in visits} == {5}
+    assert rejected == {"time not readable": 4, "outside the week": 2}
+
+
+@needs_java
 @pytest.mark.parametrize("kind", [pa.binary(), pa.binary(2)], ids=str)
 def test_bytes_are_the_same_people(tmp_path, kind):
     users = pa.array([b"\x00\xff", b"\x10\xab", None], kind)

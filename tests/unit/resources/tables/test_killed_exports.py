@@ -70,7 +70,7 @@ def test_an_export_killed_aside_leaves_the_old_or_the_new_and_the_next_makes_it_
     if there:
         export(tables)
         old = exported(tables)
-        (tables.tables / "exported.json").unlink()  # so that it is built aside
+        (tables.locks / "exported.json").unlink()  # so that it is built aside
     tables.write_release_week("density", LATER, COUNTS, "r3")
     killed_export(tables, moment)
     if moment == "closed, not noted":

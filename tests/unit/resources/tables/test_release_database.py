@@ -85,7 +85,8 @@ def test_times_are_moments_in_the_database_also_where_weeks_before_were_text(tab
         connection.sql(f"select * from '{tables.release_file('density', NEXT)}'").create("density")
     versions = {name: version for name, version in _versions(tables.tables).items() if name.endswith(f"{NEXT}.parquet")}
     noted = {**versions, "release.duckdb": _version(tables.release_database)}
-    (tables.tables / "exported.json").write_text(json.dumps(noted))
+    tables.locks.mkdir()
+    (tables.locks / "exported.json").write_text(json.dumps(noted))
     assert columns(tables, "density")["timestamp"] == "VARCHAR"
     assert export(tables) == ["cells.parquet", f"density/{WEEK}.parquet"]
     assert columns(tables, "density")["timestamp"] == "TIMESTAMP WITH TIME ZONE"
@@ -147,10 +148,20 @@ def test_a_database_that_somebody_changed_or_put_back_is_made_anew(tables):
     assert exported(tables) == stored(tables)
 
 
+def test_what_is_handed_out_does_not_say_when_its_files_were_written(tables):
+    """From the first table of a run to its draws it takes the longer the more records there are."""
+    (tables.tables / "exported.json").write_text(json.dumps(_versions(tables.tables)))  # as earlier versions did
+    export(tables)
+    times = [str(file.stat().st_mtime_ns).encode() for file in tables.tables.rglob("*.parquet")]
+    contents = [file.read_bytes() for file in tables.release.rglob("*") if file.is_file()]
+    assert not [time for time in times for content in contents if time in content]
+    assert export(tables) == []
+
+
 @pytest.mark.parametrize("noted", [b"", b"{", b'{"cells.parquet": [1, 2]}'])
 def test_without_a_note_of_what_was_exported_all_is_read(tables, noted):
     export(tables)
-    (tables.tables / "exported.json").write_bytes(noted)
+    (tables.locks / "exported.json").write_bytes(noted)
     assert export(tables) == FILES
     assert exported(tables) == stored(tables)
 

@@ -32,7 +32,9 @@ def of_table(table: str, values: dict) -> dict:
     return stamp_of(table, {**values, "antennas": "a", "geography": "g"})
 
 
-@pytest.mark.parametrize("line", ["", 'user_form = "as is"', 'visit_timezone = "Europe/Paris"', "visit_where = {}"])
+@pytest.mark.parametrize(
+    "line", ["", 'visit_user = "user_id"', 'user_form = "as is"', 'visit_timezone = "Europe/Paris"', "visit_where = {}"]
+)
 def test_what_is_read_as_ever_has_the_stamp_it_had(tmp_path, line):
     assert of_table("visits", stamps(tmp_path, line)).keys() == {"population", "timezone", "users", "seed", "antennas"}
 
@@ -40,6 +42,9 @@ def test_what_is_read_as_ever_has_the_stamp_it_had(tmp_path, line):
 @pytest.mark.parametrize(
     "line",
     [
+        'visit_user = "household"',  # of whom somebody else's week would be bounded
+        'visit_time = "end"',
+        'visit_tower = "last_cell"',
         'user_form = "trimmed"',
         'visit_date = "day"',
         'visit_time_format = "%d/%m/%Y %H"',
