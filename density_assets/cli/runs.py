@@ -60,7 +60,10 @@ def rebuild(city: City, first: str | None, last: str | None, act: Act | None, *,
     """
     weeks = _weeks(city, first, last or first) if first else _released(city)
     if not weeks:
-        raise BadInput(f"there must be a released week to rebuild, {city.store.release} holds none: release one first")
+        raise BadInput(
+            f"there must be a released week to rebuild, neither {city.ledger.book.name} nor {city.store.release} knows "
+            "one: release one first"
+        )
     return _one_by_one(city, REBUILD, weeks, "rebuild", act, again=again)
 
 
@@ -178,10 +181,16 @@ def _known(city: City, week: date) -> date:
 
 
 def _released(city: City) -> list[date]:
-    """Weeks with a privacy statement of the revision that the settings name."""
+    """Weeks that are published in the revision that the settings name, by the ledger or by their statement.
+
+    The ledger says it where files are lost, or on another machine; of releases of version 1 it does not.
+    """
     statements = city.store.release.glob("privacy_statement_[0-9]*.json")
     weeks = {date.fromisoformat(file.stem.removeprefix("privacy_statement_")[:10]) for file in statements}
-    return sorted(week for week in weeks if city.files(week).file("privacy_statement", "json").exists())
+    stated = {week for week in weeks if city.files(week).file("privacy_statement", "json").exists()}
+    noted = (entry.body for entry in city.ledger.accounts().all_of("published", city=city.name))
+    signed = {said["week"] for said in noted if said["revision"] == city.settings.revision_of(said["week"])}
+    return sorted(stated | set(map(date.fromisoformat, signed)))
 
 
 def _produced(city: City, week: str) -> Iterator[str]:
