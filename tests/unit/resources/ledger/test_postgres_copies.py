@@ -1,14 +1,18 @@
 """Ledgers that go from a file into PostgreSQL and back, with every hash and draw."""
 
 import json
+import re
+import shutil
+import subprocess
 from contextlib import contextmanager
 from functools import partial
 
 import numpy as np
 import pytest
+from documented import documented
 from door import REQUEST, Door
 from ledgers import ACT, opened_ledger, order
-from postgres import OWNER
+from postgres import OWNER, SERVICE
 from shelves import PostgresShelf, same_rows
 
 from density_assets.errors import BadInput
@@ -131,6 +135,29 @@ def test_a_copy_whose_commit_is_lost_leaves_no_second_payer(database, tmp_path, 
     assert not database.ledger.accounts().exists
     say_moved(file, Act("ann", "the copy was given up"), NOTHING)
     file.refuse_unready("subscribers")
+
+
+@pytest.mark.skipif(shutil.which("pg_restore") is None, reason="PostgreSQL's own commands are not installed")
+def test_a_dump_that_is_restored_elsewhere_is_a_copy_with_all_its_guards(database, tmp_path):
+    """By the commands of the documentation, but for addresses."""
+    drawn = Door(database.home, url=database.url)()
+    elsewhere = PostgresShelf(database.server.new_database(), tmp_path / "elsewhere")
+    commands = [
+        line for block in documented("deployment.md", "sh") for line in block.split("\n") if "ledger.dump" in line
+    ]
+    assert [line.split()[0] for line in commands] == ["pg_dump", "pg_restore"]
+    for line, shelf in zip(commands, (database, elsewhere), strict=True):
+        command = re.sub(r"postgresql://density_owner@\S+/ledger", shelf.server.url(OWNER), line)
+        subprocess.run(command.split(), cwd=tmp_path, check=True)
+    assert same_rows(elsewhere.ledger.book.read(), database.ledger.book.read())
+    with pytest.raises(LedgerError, match="is a copy or was moved"):
+        elsewhere.ledger.refuse_unready("subscribers")
+    assert "append-only" in elsewhere.refusal("delete from entries")
+    assert "permission denied" in elsewhere.refusal("update entries set kind = ''", SERVICE)
+    say_moved(elsewhere.ledger, ACT, NOTHING)
+    again = Door(elsewhere.home, url=elsewhere.url)
+    np.testing.assert_array_equal(again().values["weighted"], drawn.values["weighted"])
+    assert again.drawn == 0
 
 
 def test_rows_of_version_1_are_copied_as_they_were_written(database, tmp_path):
