@@ -32,11 +32,15 @@ SESSION = "set statement_timeout = 0; set lock_timeout = 0; set idle_session_tim
 def parsed(url: str) -> dict[str, Any]:
     """The parts of an address; one that is none is refused without repeating it, because it may hold a password."""
     try:
-        return conninfo_to_dict(url)
+        known = conninfo_to_dict(url)
+        if any("@" in str(known.get(part)) for part in ("host", "dbname")):  # the rest of a password, which is shown
+            raise psycopg.ProgrammingError
+        return known
     except psycopg.ProgrammingError:
         raise BadInput(
             "the address of a database must be one that PostgreSQL can read, postgresql://ROLE@HOST:PORT/DATABASE; "
-            "what was given is not (it is not repeated, since it may hold a password): mend it"
+            "what was given is not (it is not repeated, since it may hold a password): mend it; in a password @ is "
+            "written %40, / is %2F and % is %25"
         ) from None
 
 

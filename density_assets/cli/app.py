@@ -8,7 +8,7 @@ own traceback: typer's prettier one would print local variables, which may hold 
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import typer
 from typer.exceptions import TyperException
@@ -73,11 +73,27 @@ def _broken(problem: Exception) -> int:
 
     if isinstance(problem, (LedgerError, BudgetRefused, PolicyRefused)):
         return _refused(problem)
-    if isinstance(problem, FAULTS) and (said := fault(problem, home_here())):
-        return _refused(said)
+    causes = list(_causes(problem))
+    faults = [said for cause in causes if isinstance(cause, FAULTS) and (said := fault(cause, home_here()))]
+    if faults:
+        return _refused(faults[0])
+    # Dagster alone uses these; what they say quotes statements and values.
+    if any(type(cause).__module__.startswith(("sqlalchemy.", "dagster_postgres.")) for cause in causes):
+        return _refused(
+            f"Dagster's history must be there and let this program write, but it gave {type(problem).__name__}: look "
+            "at the folder `dagster` of the city and at its disk, or at the database that [dagster] storage names, and "
+            "start again. What is stored stays, and noise that was stored is not drawn again"
+        )
     if isinstance(problem, sqlite3.Error):
         return _refused(f"the ledger and its copies must be SQLite files: {problem}")
     raise problem
+
+
+def _causes(problem: BaseException | None) -> Iterator[BaseException]:
+    """An error, what it was raised from, and so on: libraries wrap what a disk or a database says."""
+    while problem is not None:
+        yield problem
+        problem = problem.__cause__
 
 
 def _misused(problem: TyperException) -> int:

@@ -185,9 +185,7 @@ def _copy(city: "City", to: str | None, copied_by: "Act", known: "Witnesses") ->
         raise BadInput("copy needs --to, a file or postgresql://ROLE@HOST:PORT/DATABASE")
     book = book_at(to)
     fetch_draws(city.ledger, city.home)
-    draws = partial(contents_of_draws, city.home)
-    draws(city.ledger.accounts(known))  # one that is damaged is said before the ledger is closed
-    copy_to(city.ledger, book, copied_by, known, draws)
+    copy_to(city.ledger, book, copied_by, known, partial(contents_of_draws, city.home))
     print(f"copied every row to {book.address}, head {city.ledger.accounts().head[:16]}")
     if city.ledger.accounts().declared:
         print(

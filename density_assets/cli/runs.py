@@ -27,8 +27,9 @@ from density_assets.graph.jobs import (
     WEEKLY,
 )
 from density_assets.graph.naming import own
+from density_assets.graph.partitions import week_of
 from density_assets.graph.past import learns
-from density_assets.graph.terminal import Ended, execute, is_week
+from density_assets.graph.terminal import Ended, execute
 from density_assets.graph.vintages import final_of
 from density_assets.privacy.acts import Act, act_under
 from density_assets.publication.files import AUDIT_PAGE, COUNT_FILES, ERRORS_OF_SUMS
@@ -40,7 +41,7 @@ from resources.alerts import WORDED
 
 def release_week(city: City, asked: str | None, act: Act | None) -> int:
     """Materialise one week end to end and say what was produced; the exit status of the command."""
-    week = _known(city, chosen_week(asked, city))
+    week = week_of(city, str(chosen_week(asked, city)))
     _refuse(city, week, act)
     if not _run_week(city, WEEKLY, week, act):
         return 1
@@ -60,13 +61,16 @@ def rebuild(city: City, first: str | None, last: str | None, act: Act | None, *,
     """
     weeks = _weeks(city, first, last or first) if first else _released(city)
     if not weeks:
-        raise BadInput(f"there must be a released week to rebuild, {city.store.release} holds none: release one first")
+        raise BadInput(
+            f"there must be a released week to rebuild, neither {city.ledger.book.name} nor {city.store.release} knows "
+            "one: release one first"
+        )
     return _one_by_one(city, REBUILD, weeks, "rebuild", act, again=again)
 
 
 def final_estimate(city: City, asked: str, act: Act | None) -> int:
     """Estimate a released week again with the weeks after it and say where that is; the exit status of the command."""
-    week = _known(city, parse_week(asked))
+    week = week_of(city, asked)
     if not learns(city):
         raise BadInput(
             f"scheme.name must be one that learns from other weeks, got {city.scheme.name}: name lowrank again"
@@ -84,7 +88,7 @@ def final_estimate(city: City, asked: str, act: Act | None) -> int:
 
 def evaluate_week(city: City, asked: str) -> int:
     """Compare one released week with the truth and say where the answer is; the exit status of the command."""
-    week = _known(city, parse_week(asked))
+    week = week_of(city, asked)
     print(f"{city.name}, week of {week}", file=sys.stderr)
     ended = _run(city, EVALUATE, partition_key=str(week))
     if not ended.success:
@@ -163,25 +167,23 @@ def _run(city: City, job: str, act: Act | None = None, **options: Any) -> Ended:
 
 
 def _weeks(city: City, first: str, last: str | None) -> list[date]:
-    start, end = _known(city, parse_week(first)), _known(city, parse_week(last or first))
+    start, end = week_of(city, first), week_of(city, last or first)
     if end < start:
         raise BadInput(f"the last week must not lie before the first, got FROM={start} and TO={end}")
     return [start + timedelta(weeks=n) for n in range((end - start).days // 7 + 1)]
 
 
-def _known(city: City, week: date) -> date:
-    if not is_week(city, str(week)):
-        first, final = city.settings.city.first_week, city.settings.city.final_week
-        last = f"city.last_week ({final}), and be over" if final else "the last full one"
-        raise BadInput(f"a week must lie between city.first_week ({first}) and {last}; got {week}")
-    return week
-
-
 def _released(city: City) -> list[date]:
-    """Weeks with a privacy statement of the revision that the settings name."""
+    """Weeks that are published in the revision that the settings name, by the ledger or by their statement.
+
+    The ledger says it where files are lost, or on another machine; of releases of version 1 it does not.
+    """
     statements = city.store.release.glob("privacy_statement_[0-9]*.json")
     weeks = {date.fromisoformat(file.stem.removeprefix("privacy_statement_")[:10]) for file in statements}
-    return sorted(week for week in weeks if city.files(week).file("privacy_statement", "json").exists())
+    stated = {week for week in weeks if city.files(week).file("privacy_statement", "json").exists()}
+    noted = (entry.body for entry in city.ledger.accounts().all_of("published", city=city.name))
+    signed = {said["week"] for said in noted if said["revision"] == city.settings.revision_of(said["week"])}
+    return sorted(stated | set(map(date.fromisoformat, signed)))
 
 
 def _produced(city: City, week: str) -> Iterator[str]:

@@ -26,7 +26,7 @@ from density_assets.graph.catalogue import Catalogue
 from density_assets.graph.columns import Columns, lineage, schema
 from density_assets.graph.given import Asked, gather
 from density_assets.graph.naming import key, own
-from density_assets.graph.partitions import LAST_WEEK, weekly_partitions
+from density_assets.graph.partitions import LAST_WEEK, week_of, weekly_partitions
 from density_assets.graph.shown import shown
 from density_assets.graph.step import Made, Reader, Shelf, Step, step_for
 from density_assets.graph.withheld import unquoted_errors
@@ -146,7 +146,7 @@ class Blueprint:
         )(run)
 
     def _run(self, context: Context, city: City, catalogue: Catalogue) -> dg.MaterializeResult[None]:
-        week = date.fromisoformat(context.partition_key) if self.weekly else None
+        week = week_of(city, context.partition_key) if self.weekly else None
         city = self._as_drawn(city, week, context) if week else city
         inputs = {name: catalogue.shelves[name] for name in self.inputs(city)}
         past = {name: catalogue.shelves[name] for name in self.looks_back(city)}

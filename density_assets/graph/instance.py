@@ -7,8 +7,10 @@ it (`naming.py`). What it keeps may lie in a database (`history.py`).
 import os
 import secrets
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -38,10 +40,11 @@ def serve(city: City, port: int, *, read_only: bool) -> int:
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # being stopped is being interrupted
     called = (name for settings in (city.settings, *city.others) for name in settings.web.names)
+    _refuse_taken(port)
     folder, names = open_instance(city), [f"--allowed-name={name}" for name in called]
     try:
         if read_only:
-            print(f"to look, open http://{LOOPBACK}:{port}/", flush=True)
+            _say_once_it_answers(port, f"to look, open http://{LOOPBACK}:{port}/")
             return together(_webserver(port, *names, "--read-only"))
         return _work(city, port, folder, names)
     except KeyboardInterrupt:
@@ -63,7 +66,7 @@ def _work(city: City, port: int, folder: Path, names: list[str]) -> int:
                 for run in fail_abandoned(instance):
                     print(f"run {run} had lost its process and was marked as failed: start it again", file=sys.stderr)
             token = _new_token(folder)
-            print(f"open http://{LOOPBACK}:{port}/?token={token.read_text()}", flush=True)
+            _say_once_it_answers(port, f"open http://{LOOPBACK}:{port}/?token={token.read_text()}")
             server = _webserver(port, *names, f"--token-file={token}")
             return together(server, [sys.executable, "-m", "dagster._daemon", "run", "-w", str(WORKSPACE)])
     except Timeout:
@@ -71,6 +74,29 @@ def _work(city: City, port: int, folder: Path, names: list[str]) -> int:
             f"an instance must be served once, and {folder} is being served already: use that server, stop it, "
             "or look with READONLY=1"
         ) from None
+
+
+def _refuse_taken(port: int) -> None:
+    """Raise if something else listens there: a browser would be sent to it, with our token."""
+    if _answers(port):
+        raise BadInput(f"a port must be free to be served on, {port} is taken on this machine: give another by --port")
+
+
+def _say_once_it_answers(port: int, words: str) -> None:
+    """Say where the server is as soon as a browser finds it there; nothing if it never comes up."""
+
+    def wait() -> None:
+        while not _answers(port):
+            time.sleep(LOOK_SECONDS)
+        print(words, flush=True)
+
+    print("starting; the address follows as soon as the server answers", file=sys.stderr, flush=True)
+    threading.Thread(target=wait, daemon=True).start()
+
+
+def _answers(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex((LOOPBACK, port)) == 0
 
 
 def _new_token(folder: Path) -> Path:

@@ -13,7 +13,6 @@ from density_assets.graph.acting import AGAIN_TAG, TERMINAL, tags_of
 from density_assets.graph.called_off import CALLED_OFF
 from density_assets.graph.instance import open_instance
 from density_assets.graph.naming import own
-from density_assets.graph.partitions import weekly_partitions
 from density_assets.graph.sealed import warm_up
 from density_assets.privacy.acts import Act
 from resources.alerts import OURS
@@ -47,11 +46,6 @@ def execute(
     made = (event.materialization for event in result.all_events if event.is_step_materialization)
     shown = {it.asset_key.path[-1]: {name: of.value for name, of in it.metadata.items()} for it in made}
     return Ended(result.success, shown)
-
-
-def is_week(city: City, week: str) -> bool:
-    """Whether a week is one of the city's: not before its first, and over."""
-    return weekly_partitions(city).has_partition_key(week)
 
 
 def _print_failures(result: dg.ExecuteInProcessResult, instance: dg.DagsterInstance) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from density_assets.errors import BadInput
+from density_assets.errors import BadInput, some
 from density_assets.privacy.accounts import Entry
 from density_assets.privacy.release import Release
 from density_assets.publication.files import Naming
@@ -17,6 +17,7 @@ from density_assets.publication.verification import (
     content_of,
     digests_in,
     listed_digests,
+    not_as_listed,
     stated_measurements,
     statement_in,
 )
@@ -88,6 +89,18 @@ def published_otherwise(files: Naming, name: str) -> str:
     return (
         f"revision {files.revision} of the week of {files.week} is published, so its files must stay as they were "
         f"signed, but {name} would be another. If readers should get other files of the same draws, because a newer "
-        "software writes them otherwise, say so: `density rebuild --again --by NAME --reason WHY`, which is recorded. "
-        "Nothing was signed, and what was published is as it was"
+        f"software writes them otherwise, say so: `density rebuild --again --from {files.week} --by NAME --reason "
+        f"WHY`, which is recorded. Nothing was signed, {_as_signed(files)}"
+    )
+
+
+def _as_signed(files: Naming) -> str:
+    """Whether what lies there of a published week is what was signed, and the way back if it is not."""
+    other = not_as_listed(files.file("manifest", "json"))
+    if not other:
+        return "and what was published is as it was"
+    return (
+        f"but not all of what lies there is what was signed ({some(other)}): so a run with --again leaves it that was "
+        "killed, and `density verify` says so to readers. That command ends what it began; or restore these files from "
+        "a backup of the release folder, or from a copy that was handed out"
     )

@@ -16,7 +16,7 @@ from density_assets.privacy.accounts import Accounts, NotWhole, Records
 from density_assets.privacy.acts import Act, of_nobody
 from density_assets.privacy.chain import GENESIS
 from density_assets.privacy.charges import is_simulated
-from resources.ledger.book import Book, LedgerError
+from resources.ledger.book import Book, LedgerError, Writer
 from resources.ledger.ledger import Adding, Ledger, checked_accounts
 from resources.ledger.medium import medium_digest, nowhere_digest
 from resources.ledger.sqlite import SqliteBook
@@ -97,28 +97,32 @@ def copy_to(
     draws: finds the files of its draws, by the hash of the charge that paid for each.
 
     Guarantees: of a ledger for real people neither book may pay afterwards, until somebody says at one of them that the
-    other is gone (`say_moved`). Before the copy is made, the ledger itself says that it lies nowhere: from then on no
-    draw is begun or finished under it, so the copy knows of every one.
+    other is gone (`say_moved`). The ledger says that it lies nowhere while nobody can add to it, and the copy knows of
+    every draw that was begun or finished until then. It says so after every row and draw was put into the copy, before
+    the copy is committed: one that cannot be written leaves the ledger open, and at no moment two may pay.
     """
-    if Ledger(Path(), book).accounts().exists:
-        raise BadInput(f"a ledger must be copied to an empty place, {book.address} holds one: give another")
-    with ledger.adding(witnesses) as adding:
-        if not adding.accounts.opened:
-            raise BadInput(
-                f"a ledger must have an identity before it is copied, {ledger.book.address} has none: `density ledger "
-                "init`, with --adopt if it is of version 1"
-            )
-        nowhere = nowhere_digest(adding.accounts.identity)
-        if adding.accounts.declared and adding.accounts.medium != nowhere:
-            adding.append("moved", {"place": nowhere, **act.record()})
-    records = ledger.book.read()
+    if not ledger.accounts(witnesses).opened:
+        raise BadInput(
+            f"a ledger must have an identity before it is copied, {ledger.book.address} has none: `density ledger "
+            "init`, with --adopt if it is of version 1"
+        )
     with book.writing() as writer:
-        if writer.read().entries:
-            raise BadInput(f"a ledger must be copied to an empty place, somebody filled {book.address} meanwhile")
-        writer.replace(records)
-        copied = Adding(writer, checked_accounts(writer.read()))
-        for charge, content in draws(copied.accounts).items():
-            copied.keep(charge, content)
+        if any(vars(writer.read()).values()):
+            raise BadInput(f"a ledger must be copied to an empty place, {book.address} holds one: give another")
+        _put(writer, ledger.accounts(witnesses), draws)  # what takes long; others may go on charging
+        with ledger.adding(witnesses) as adding:
+            nowhere = nowhere_digest(adding.accounts.identity)
+            if adding.accounts.declared and adding.accounts.medium != nowhere:
+                adding.append("moved", {"place": nowhere, **act.record()})
+            _put(writer, adding.accounts, draws)
+
+
+def _put(writer: Writer, accounts: Accounts, draws: Callable[[Accounts], Mapping[str, bytes]]) -> None:
+    """Let a copy hold every row, and the draws that are stored."""
+    writer.replace(accounts.records)
+    copied = Adding(writer, checked_accounts(writer.read()))
+    for charge, content in draws(copied.accounts).items():
+        copied.keep(charge, content)
 
 
 def backup(ledger: Ledger, copy: Path) -> None:

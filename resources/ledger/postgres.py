@@ -121,7 +121,7 @@ class PostgresBook:
 
     def make_tables(self, service: str = SERVICE) -> None:
         """Make the tables as their owner, and let a role read and add, nothing else."""
-        with self._connected() as connection, connection.transaction():
+        with connected(self._url, self._not_made) as connection, connection.transaction():
             connection.execute(tables_sql(service).encode())
 
     def _connected(self, isolation: IsolationLevel = IsolationLevel.READ_COMMITTED) -> Any:
@@ -151,6 +151,14 @@ class PostgresBook:
         return (
             f"the role that charges must be able to read and add rows of {self.name} and nothing else, but {got}: name "
             "the role that the owner gave to `density ledger tables --service` in [ledger] url. Nothing was written"
+        )
+
+    def _not_made(self, said: str, problem: psycopg.Error) -> LedgerError:
+        if not isinstance(problem, psycopg.errors.InsufficientPrivilege):
+            return self._fault(said, problem)
+        return LedgerError(
+            f"the tables of a ledger must be made by the owner of its database, after a superuser has made the roles "
+            f"(deploy/roles.sql), but {self.name} gave: {said}. Nothing was made"
         )
 
     def _fault(self, said: str, problem: psycopg.Error) -> LedgerError:

@@ -9,6 +9,7 @@ import atexit
 import logging
 import os
 import shutil
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -51,16 +52,16 @@ def spark_session(settings: EngineSettings, confidential: Path, say: Callable[[s
     """
     master = settings.master or f"local[{settings.threads}]"
     which = (master, confidential)
-    if which not in _started or _stopped(_started[which]):
-        _end()
-        with clearly():
+    with clearly():
+        if which not in _started or _stopped(_started[which]):
+            _end()
             _started[which] = _start(master, settings, confidential)
-        if address := _address(_started[which]):
-            say(f"Spark shows what it does at {address}")
-    session = _started[which].newSession()
-    for name, value in MEANING.items():
-        session.conf.set(name, value)
-    return session
+            if address := _address(_started[which]):
+                say(f"Spark shows what it does at {address}")
+        session = _started[which].newSession()
+        for name, value in MEANING.items():
+            session.conf.set(name, value)
+        return session
 
 
 def _start(master: str, settings: EngineSettings, confidential: Path) -> "SparkSession":
@@ -102,7 +103,25 @@ def _end() -> None:
     for session in _started.values():
         with suppress(Exception):  # it may be gone already
             session.stop()
+    _drop()
+
+
+def _drop() -> None:
+    """Let the next step start anew."""
     _started.clear()
+    if _java_ended():  # PySpark holds on to what it had there for good, and would start nothing in its place
+        from pyspark import SparkContext
+        from pyspark.sql import SparkSession
+
+        SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+        SparkSession._instantiatedSession = SparkSession._activeSession = None
+
+
+def _java_ended() -> bool:
+    """Whether the process of Java that PySpark started here is gone: killed by a person, or for its memory."""
+    context = sys.modules.get("pyspark.core.context")
+    process = getattr(getattr(context and context.SparkContext, "_gateway", None), "proc", None)
+    return process is not None and process.poll() is not None
 
 
 def _on_this_machine(settings: EngineSettings, spill: Path) -> dict[str, str]:
@@ -131,7 +150,7 @@ def _refuse_without_java() -> None:
 def _stopped(session: "SparkSession") -> bool:
     """Whether a session cannot be used any more; of Spark Connect the next query tells."""
     context = getattr(session, "_sc", None)
-    return context is not None and context._jsc is None
+    return context is not None and (context._jsc is None or _java_ended())
 
 
 def _address(session: "SparkSession") -> str | None:
@@ -174,12 +193,12 @@ def _raised_in(error: Exception) -> str:
 
 
 def _forget() -> None:
-    """Drop sessions that do not answer any more, so that the next step starts anew."""
-    for which, session in list(_started.items()):
+    """Drop a session that does not answer any more."""
+    for session in list(_started.values()):
         try:
             session.sql("select 1").collect()
         except Exception:
-            del _started[which]
+            _drop()
 
 
 def _kind(error: Exception) -> str:

@@ -103,7 +103,8 @@ class WeekObjects:
         attempt = Attempt(self._openable(folder))
         with private_files():
             with reaching(self._url):
-                self._system.makedirs(folder, exist_ok=True)
+                if self._root.startswith("/"):  # else it begins with a bucket, which is somebody's to make and to close
+                    self._system.makedirs(folder, exist_ok=True)
                 self._put(f"{folder}/{STARTED}", b"")
             try:
                 yield attempt
@@ -269,12 +270,13 @@ def reaching(url: str) -> Iterator[None]:
     """Say of a store that cannot be reached or written to what to do; its own words may quote a value."""
     try:
         yield
-    except (BadInput, NotWhole, ValueError, FileNotFoundError):
+    except (BadInput, NotWhole, ValueError):
         raise
     except Exception as error:
         if not (isinstance(error, OSError) or type(error).__module__.startswith(("botocore", "aiohttp", "fsspec"))):
             raise
         raise BadInput(
             f"confidential weeks must be kept at {url} (storage.weeks), but it gave {type(error).__name__}: look "
-            "whether it is there, has room, and lets this program read and write. Stored weeks are as they were"
+            "whether it is there, has room, and lets this program read and write; it makes no bucket. Stored weeks are "
+            "as they were"
         ) from None

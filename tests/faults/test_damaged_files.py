@@ -1,5 +1,6 @@
 """Files overwritten with garbage: a message that says what to do, and what it says works, at no new charge."""
 
+import shutil
 from datetime import date
 from pathlib import Path
 
@@ -53,6 +54,12 @@ def test_damaged_tables_and_their_database_are_rebuilt_from_the_stored_draws(tow
     assert released_counts(release).equals(before)
     assert Store(home, "town").read_week_before("density", NEXT).height == 4 * 168
     assert Ledger(home).rows() == charges
+
+    of_week = {file: file.read_bytes() for file in release.glob(f"*_{WEEK}.*")}
+    for lost in set(release.iterdir()) - {release / "measurements"}:
+        shutil.rmtree(lost) if lost.is_dir() else lost.unlink()
+    assert f"done: {WEEK}" in density(home, "rebuild", *settings).stdout  # the ledger knows which weeks there were
+    assert {file: file.read_bytes() for file in release.glob(f"*_{WEEK}.*")} == of_week
 
 
 @pytest.mark.parametrize("damage", [lambda whole: GARBAGE, lambda whole: whole[: len(whole) // 2]])

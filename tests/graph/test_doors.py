@@ -5,7 +5,7 @@ import duckdb
 import polars as pl
 import pytest
 from ledgers import ACT
-from runs import WEEK, failures, materialise, only, shown, verdicts
+from runs import WEEK, failures, materialise, only, opened, shown, verdicts
 
 from density_assets.city import City
 from density_assets.definitions import build
@@ -137,3 +137,17 @@ def test_the_ledger_is_a_table_and_is_checked(released_once, released_town):
     check = verdicts(audited)["ledger_is_whole"]
     assert not check.passed
     assert "cut, lost or replaced by an older copy" in check.description
+
+
+@pytest.mark.parametrize("week", ["2007-08-27", "2030-01-07"])
+@pytest.mark.parametrize("step", ["visits", "noisy_series"])
+def test_a_week_that_nobody_can_have_records_of_yet_is_refused_before_any_is_read(town, tmp_path, week, step):
+    """Before the city's first, or not over: also where a run names it by its tag, which Dagster believes."""
+    city = opened(town.settings, tmp_path / "home")
+    with dg.DagsterInstance.ephemeral() as instance:
+        job = build(city).resolve_job_def("weekly_release")
+        tags = {"dagster/partition": week}
+        ended = job.execute_in_process(instance=instance, tags=tags, asset_selection=only(step), raise_on_error=False)
+    (said,) = failures(ended)
+    assert "a week must lie between city.first_week (2007-09-03) and the last full one; got" in said
+    assert city.ledger.rows() == []

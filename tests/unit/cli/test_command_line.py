@@ -2,12 +2,15 @@
 
 import os
 import re
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from sqlalchemy.exc import OperationalError
 
+from density_assets.cli import runs
 from density_assets.research import results
 from density_assets.research.study import Source
 
@@ -207,3 +210,28 @@ def test_a_home_that_is_a_file_is_bad_input(density, monkeypatch, tmp_path):
 def test_a_city_is_not_named_like_a_folder_of_its_home(density, town, name):
     town.set('name = "town"', f'name = "{name}"')
     assert "a folder which a home keeps for itself" in density("budget", "--settings", str(town.settings)).err
+
+
+@pytest.mark.parametrize(
+    ("origin", "said"),
+    [
+        (sqlite3.OperationalError("attempt to write a readonly database"), "must be able to read and write"),
+        (sqlite3.OperationalError("database or disk is full"), "the disk must have room"),
+        (sqlite3.OperationalError("no such table: runs"), "Dagster's history must be there"),
+    ],
+)
+def test_a_history_that_cannot_be_written_is_one_line(density, monkeypatch, origin, said):
+    """Dagster's own error quotes statements and values."""
+
+    def audit(_: object) -> int:
+        try:
+            raise OperationalError("insert into runs values (?)", ("a value",), origin) from origin
+        except OperationalError as wrapped:
+            raise RuntimeError("too many retries") from wrapped
+
+    monkeypatch.setattr(runs, "audit", audit)
+    ended = density("audit")
+    assert ended.status == 2
+    assert said in ended.err
+    assert "a value" not in ended.err
+    assert ended.err.count("\n") == 1

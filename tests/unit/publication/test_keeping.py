@@ -1,5 +1,6 @@
 """Whether a published week may be made again: asked of its statement, before anything runs."""
 
+import hashlib
 import json
 from dataclasses import replace
 
@@ -8,7 +9,7 @@ import pytest
 from density_assets.privacy.events import Gaussian
 from density_assets.privacy.release import Release
 from density_assets.publication.files import Naming
-from density_assets.publication.keeping import PublishedStays, refuse_to_overwrite
+from density_assets.publication.keeping import PublishedStays, refuse_other_files, refuse_to_overwrite
 
 HERE = "of four cells"
 RELEASE = Release(
@@ -61,3 +62,22 @@ def test_where_the_geography_is_the_same_other_draws_are_not_blamed_on_it(publis
     with pytest.raises(PublishedStays, match="must keep the draws it is published with") as refused:
         refuse_to_overwrite(published, replace(RELEASE, scheme="gpa"), HERE)
     assert "the geography it was drawn under" not in str(refused.value)
+
+
+def test_a_refusal_to_publish_other_files_says_whether_those_there_are_the_signed_ones(tmp_path):
+    """A run with --again that is killed leaves some of both: what it says must not call that well."""
+    files = Naming(tmp_path, RELEASE.week, RELEASE.revision)
+    counts, page = files.file("density", "csv"), files.file("report", "html")
+    for file in (counts, page):
+        file.write_bytes(b"as signed")
+    listed = {file.name: {"sha256": hashlib.sha256(b"as signed").hexdigest()} for file in (counts, page)}
+    files.file("manifest", "json").write_text(json.dumps({"files": listed}))
+    with pytest.raises(PublishedStays, match="what was published is as it was"):
+        refuse_other_files(files, {counts: b"by a newer software"})
+    counts.write_bytes(b"by a newer software")
+    page.unlink()
+    way_back = "`density rebuild --again --from 2007-09-10 .*That command ends what it began"
+    with pytest.raises(PublishedStays, match=rf"{way_back}") as refused:
+        refuse_other_files(files, {page: b"by a newer software"})
+    assert f"({counts.name}, {page.name})" in str(refused.value)
+    assert "is as it was" not in str(refused.value)

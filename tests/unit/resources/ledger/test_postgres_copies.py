@@ -1,12 +1,18 @@
 """Ledgers that go from a file into PostgreSQL and back, with every hash and draw."""
 
 import json
+import re
+import shutil
+import subprocess
+from contextlib import contextmanager
 from functools import partial
 
 import numpy as np
 import pytest
+from documented import documented
 from door import REQUEST, Door
 from ledgers import ACT, opened_ledger, order
+from postgres import OWNER, SERVICE
 from shelves import PostgresShelf, same_rows
 
 from density_assets.errors import BadInput
@@ -14,6 +20,7 @@ from density_assets.privacy.acts import Act
 from density_assets.privacy.chain import row_hash
 from resources.draws import contents_of_draws, fetch_draws, share_draws
 from resources.ledger.book import LedgerError
+from resources.ledger.chosen_book import book_at
 from resources.ledger.ledger import Ledger
 from resources.ledger.opening import backup, copy_to, restore, say_moved
 from resources.ledger.sqlite import SqliteBook
@@ -84,15 +91,73 @@ def test_a_copy_goes_to_an_empty_place_only(database, tmp_path):
     file.ledger.refuse_unready("subscribers")
 
 
-def test_a_copy_that_fails_half_way_leaves_no_second_payer(postgres, tmp_path):
-    """The ledger says first that it lies nowhere; whoever starts again ends with one payer all the same."""
-    empty, file = PostgresShelf(postgres.new_database(), tmp_path), opened_ledger(tmp_path / "one")
-    with pytest.raises(LedgerError, match="must be made by their owner"):
-        copy_to(file, empty.ledger.book, ACT, NOTHING, draws_of(tmp_path))
+def end_connections(database):
+    database.server.run("select pg_terminate_backend(pid) from pg_stat_activity where usename = 'density_service'")
+
+
+def test_a_copy_that_cannot_be_written_leaves_the_ledger_open(postgres, database, tmp_path):
+    file = Door(tmp_path / "one")
+    file()
+    before, draws = file.ledger.book.read(), draws_of(tmp_path / "one")
+
+    def draws_while_the_server_ends(accounts):
+        end_connections(database)
+        return draws(accounts)
+
+    places = {
+        "must be made by their owner": (PostgresShelf(postgres.new_database(), tmp_path).url, draws),
+        "and nothing else": (database.server.url(OWNER), draws),
+        "must answer, but .* did not": (database.url, draws_while_the_server_ends),
+    }
+    for said, (url, found) in places.items():
+        with pytest.raises(LedgerError, match=said):
+            copy_to(file.ledger, book_at(url), ACT, NOTHING, found)
+        assert same_rows(file.ledger.book.read(), before)
+    assert not database.ledger.accounts().exists
+    copy_to(file.ledger, database.ledger.book, ACT, NOTHING, draws)  # and what failed does not stand in its way
+
+
+def test_a_copy_whose_commit_is_lost_leaves_no_second_payer(database, tmp_path, monkeypatch):
+    """Nobody knows whether it was committed: the ledger has said already that it lies nowhere."""
+    file, adding = opened_ledger(tmp_path / "one"), Ledger.adding
+
+    @contextmanager
+    def losing(self, witnesses=NOTHING):
+        with adding(self, witnesses) as added:
+            yield added
+        end_connections(database)
+
+    with monkeypatch.context() as patch, pytest.raises(LedgerError, match="Whether the last row was written"):
+        patch.setattr(Ledger, "adding", losing)
+        copy_to(file, database.ledger.book, ACT, NOTHING, draws_of(tmp_path))
     with pytest.raises(LedgerError, match="is a copy or was moved"):
         file.refuse_unready("subscribers")
+    assert not database.ledger.accounts().exists
     say_moved(file, Act("ann", "the copy was given up"), NOTHING)
     file.refuse_unready("subscribers")
+
+
+@pytest.mark.skipif(shutil.which("pg_restore") is None, reason="PostgreSQL's own commands are not installed")
+def test_a_dump_that_is_restored_elsewhere_is_a_copy_with_all_its_guards(database, tmp_path):
+    """By the commands of the documentation, but for addresses."""
+    drawn = Door(database.home, url=database.url)()
+    elsewhere = PostgresShelf(database.server.new_database(), tmp_path / "elsewhere")
+    commands = [
+        line for block in documented("deployment.md", "sh") for line in block.split("\n") if "ledger.dump" in line
+    ]
+    assert [line.split()[0] for line in commands] == ["pg_dump", "pg_restore"]
+    for line, shelf in zip(commands, (database, elsewhere), strict=True):
+        command = re.sub(r"postgresql://density_owner@\S+/ledger", shelf.server.url(OWNER), line)
+        subprocess.run(command.split(), cwd=tmp_path, check=True)
+    assert same_rows(elsewhere.ledger.book.read(), database.ledger.book.read())
+    with pytest.raises(LedgerError, match="is a copy or was moved"):
+        elsewhere.ledger.refuse_unready("subscribers")
+    assert "append-only" in elsewhere.refusal("delete from entries")
+    assert "permission denied" in elsewhere.refusal("update entries set kind = ''", SERVICE)
+    say_moved(elsewhere.ledger, ACT, NOTHING)
+    again = Door(elsewhere.home, url=elsewhere.url)
+    np.testing.assert_array_equal(again().values["weighted"], drawn.values["weighted"])
+    assert again.drawn == 0
 
 
 def test_rows_of_version_1_are_copied_as_they_were_written(database, tmp_path):

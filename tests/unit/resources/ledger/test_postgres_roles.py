@@ -122,3 +122,10 @@ def test_a_writer_that_forgets_the_lock_cannot_fork_the_chain(database):
     with pytest.raises(LedgerError, match="added past its lock"), ledger.book.writing() as writer:
         writer.append({**fork, "row": 99, "hash": row_hash(fork)})
     assert ledger.accounts().head == last["hash"]
+
+
+def test_who_may_not_make_the_tables_is_told_who_may(postgres):
+    """Not that the role that charges has too few rights: it has nothing to do with this."""
+    database = postgres.new_database()
+    with pytest.raises(LedgerError, match=r"by the owner of its database, .*deploy/roles\.sql.* Nothing was made"):
+        book_at(database.url(SERVICE)).make_tables("nobody_yet")

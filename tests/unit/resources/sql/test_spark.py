@@ -115,6 +115,26 @@ def test_spark_that_goes_away_leaves_the_old_week(tmp_path):
     engine.materialise("truncated_visits", WEEK, PARAMETERS, lambda _: None)  # Spark is started anew
 
 
+@needs_java
+def test_spark_that_is_killed_between_steps_is_started_anew(tmp_path):
+    """As where a machine lacks memory; the process that runs the steps lives on."""
+    rng = np.random.default_rng(9)
+    users = pa.array(rng.integers(0, 9, 99))
+    file = write(tmp_path / "r.parquet", users, pa.array(moments(WEEK, 99, rng)), towers(99, rng))
+    store = store_at(tmp_path / "spark", str(tmp_path / "weeks"))
+    engine = SparkEngine(store, SETTINGS)
+    engine.ingest(week_clock(WEEK, ZONE), [file], CITY, lambda _: None)
+    before = store.read_week("visits", WEEK)
+    from pyspark import SparkContext  # an extra
+
+    java = SparkContext._gateway.proc
+    java.kill()
+    java.wait()
+    engine.materialise("truncated_visits", WEEK, PARAMETERS, lambda _: None)
+    assert SparkContext._gateway.proc.pid != java.pid
+    assert store.read_week("visits", WEEK).equals(before)
+
+
 def stopped_within(engine: SparkEngine, session: object, file: Path) -> None:
     """Ingest a week while Spark is stopped under it."""
     kept = engine._store_rows

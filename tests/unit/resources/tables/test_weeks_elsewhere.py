@@ -165,6 +165,17 @@ def test_a_week_that_counts_stays_when_older_attempts_cannot_be_removed(store, m
     assert store.read_week("visits", WEEK).equals(FRAME.head(1))
 
 
+def test_nobody_makes_a_bucket(tmp_path, monkeypatch, server):
+    """One that was made by a slip would keep records where nobody said who may read them."""
+    for name, value in {**KEYS, "AWS_ENDPOINT_URL": server}.items():
+        monkeypatch.setenv(name, value)
+    store = Store(tmp_path / "home", "town", None, "s3://nobodys/weeks")
+    with pytest.raises(BadInput, match=r"it gave FileNotFoundError: look whether it is there.* it makes no bucket"):
+        store.write_week("visits", WEEK, FRAME)
+    assert not store.weeks.exists("visits", WEEK)
+    assert "nobodys" not in fsspec.filesystem("s3", skip_instance_cache=True).ls("")
+
+
 def test_a_store_that_nobody_knows_is_refused(tmp_path):
     with pytest.raises(BadInput, match="nowhere://bucket"):
         Store(tmp_path, "town", None, "nowhere://bucket")
