@@ -24,6 +24,7 @@ from density_assets.geography.coordinate_systems import DEGREES
 from density_assets.geography.nearest_zone import nearest_zone
 from density_assets.geography.public_csv import CSV_DAMAGE, read_public_csv
 from density_assets.geography.public_files import is_parquet, public_files
+from density_assets.records.damaged_files import named_if_damaged
 from density_assets.records.understood import USUAL, understood
 
 IDENTIFIERS = ("cell_id", "grid_id", "zone_id", "zone", "code", "dcomiris", "code_iris", "insee", "id", "name")
@@ -46,7 +47,8 @@ def guesses(out: Path, cells: Path, towers: Path, visits: str | None, users: int
     visits: a pattern of records. users: how many people to simulate, where there are no records.
     """
     areas, events = read_frame(cells, None, "cells"), None if visits is None else sample_of(visits)
-    found = None if events is None else understood(events, CitySettings.model_construct())
+    with named_if_damaged([] if events is None else [events]):
+        found = None if events is None else understood(events, CitySettings.model_construct())
     yield Guess("name", _name(out), "folder of the city under DENSITY_HOME")
     yield from _cells(out, cells, areas)
     yield from _towers(out, towers, areas, None if found is None else found.roles.get("tower"))

@@ -21,6 +21,7 @@ from density_assets.geography.tables import antennas_table
 from density_assets.geography.voronoi import tower_cells
 from density_assets.publication.people_tables import city_factors
 from density_assets.records.confinement import named_files, refuse_our_files
+from density_assets.records.damaged_files import named_if_damaged
 from density_assets.records.found_files import is_complete, record_files
 from density_assets.records.private_database import private_database
 from density_assets.records.understood import Understood, understood
@@ -175,7 +176,8 @@ def _look_at_records(settings: Settings, towers: Towers, week: date, home: Path,
         return
     files = [file for file in named if isinstance(file, Path)]
     found.lines += _files(settings, week, files)
-    looked_at = [understood(file, city) for file in files[:MOST_FILES]]
+    with named_if_damaged(files):
+        looked_at = [understood(file, city) for file in files[:MOST_FILES]]
     found.lines += _understood(looked_at)
     found.findings += findings_of_files(looked_at, city)
     of_week = _events(settings, towers, week_clock(week, city.zone), files)
@@ -225,7 +227,7 @@ def _row(row: Mapping[str, str], user: str) -> str:
 def _events(settings: Settings, towers: Towers, clock: WeekClock, files: list[Path]) -> WeekOfRecords:
     """Count records, usable or by the reason that they are not, their identifiers and their sites."""
     week = WeekOfRecords(sites=len(towers))
-    with private_database() as connection, unquoted(settings.folder):
+    with private_database() as connection, unquoted(settings.folder, files):
         found = events(connection, antennas_table(towers), clock, files, settings.city, week.records)
         found.create_view("found")
         rows = connection.execute(SUMS).fetchall()

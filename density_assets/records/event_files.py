@@ -16,9 +16,9 @@ import duckdb
 import pyarrow as pa
 
 from density_assets.city_settings import CitySettings
-from density_assets.damage import STREAM_DAMAGE
 from density_assets.errors import BadInput
 from density_assets.records.csv_files import Layout, layout, text_ending
+from density_assets.records.damaged_files import named_if_damaged
 from density_assets.records.parquet_files import open_by_types
 from density_assets.records.text_files import lines
 from density_assets.records.times import (
@@ -54,7 +54,8 @@ def open_records(
 
     rejected: counts what of the files is no record, by reason, while the records are read.
     """
-    parts = [_as_records(raw, files[0], city) for raw in _read(connection, files, named_columns(city), rejected)]
+    with named_if_damaged(files):
+        parts = [_as_records(raw, files[0], city) for raw in _read(connection, files, named_columns(city), rejected)]
     return reduce(lambda one, other: one.union(other), parts)
 
 
@@ -120,13 +121,10 @@ def no_records(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyRelation
 def _read(
     connection: duckdb.DuckDBPyConnection, files: list[Path], wanted: dict[str, str], rejected: Counter[str]
 ) -> list[duckdb.DuckDBPyRelation]:
-    try:
-        if all(file.suffix.lower() == ".parquet" for file in files):
-            return open_by_types(connection, files, wanted)
-        if all(map(text_ending, files)):
-            return _read_csv(connection, files, wanted, rejected)
-    except STREAM_DAMAGE as error:
-        raise BadInput(f"visit files must be readable, {files[0].name} gave {type(error).__name__}") from None
+    if all(file.suffix.lower() == ".parquet" for file in files):
+        return open_by_types(connection, files, wanted)
+    if all(map(text_ending, files)):
+        return _read_csv(connection, files, wanted, rejected)
     kinds = ", ".join(sorted({"".join(file.suffixes[-2:]) for file in files}))
     raise BadInput(
         f"visit files must all be .parquet or all .csv, .txt or .tsv (also .gz and .zst), got {kinds} (in {files[0]})"

@@ -17,7 +17,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from density_assets.city_settings import CitySettings
-from density_assets.damage import STREAM_DAMAGE
 from density_assets.errors import BadInput
 from density_assets.records.csv_files import COMPRESSED, layout, text_ending
 from density_assets.records.parquet_files import READING, ROWS
@@ -106,13 +105,10 @@ def understood(file: Path, city: CitySettings) -> Understood:
 
     city: names the columns; where the file has none of that name, the usual names are tried.
     """
-    try:
-        if file.suffix.lower() == ".parquet":
-            return _parquet(file, city)
-        if text_ending(file):
-            return _csv(file, city)
-    except STREAM_DAMAGE as error:
-        raise BadInput(f"visit files must be readable, {file.name} gave {type(error).__name__}") from None
+    if file.suffix.lower() == ".parquet":
+        return _parquet(file, city)
+    if text_ending(file):
+        return _csv(file, city)
     raise BadInput(f"visit files must be .parquet, or .csv, .txt or .tsv (also .gz and .zst), got {file.name}")
 
 

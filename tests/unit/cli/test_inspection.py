@@ -81,7 +81,7 @@ def test_a_damaged_file_is_told_without_a_word_of_it(town, tmp_path):
     file.write_bytes(content[:-20])
     found = inspect(load_settings(town.settings), MONDAY, tmp_path / "home")
     assert found.verdict is Verdict.NOT_READY
-    assert "visit files must be readable" in found.findings[0].text
+    assert f"visit files must be readable to their ends, 1 of 1 are not: {file} (" in found.findings[0].text
 
 
 def test_a_week_of_which_most_records_cannot_be_used_is_not_ready(town, tmp_path):
