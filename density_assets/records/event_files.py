@@ -20,7 +20,7 @@ from density_assets.errors import BadInput
 from density_assets.records.csv_files import Layout, layout, text_ending
 from density_assets.records.damaged_files import named_if_damaged
 from density_assets.records.parquet_files import open_by_types
-from density_assets.records.text_files import lines
+from density_assets.records.text_files import UNREADABLE, lines
 from density_assets.records.times import (
     INTEGERS,
     NUMBERS,
@@ -32,7 +32,6 @@ from density_assets.records.times import (
 )
 from density_assets.sql_names import literal, quoted
 
-UNREADABLE = "line not readable"  # why a line is left out that is no text, or far too long
 COUNTING = Lock()  # the database may read several streams at once
 COLUMNS = ("visit_user", "visit_date", "visit_time", "visit_tower")  # settings that name columns
 BLANKS = " \t\u00a0"

@@ -11,11 +11,13 @@ from enum import IntEnum
 
 from density_assets.city_settings import CitySettings
 from density_assets.records.nights import quieter_than_night
+from density_assets.records.text_files import UNREADABLE
 from density_assets.records.times import year_last
 from density_assets.records.understood import Understood
 from density_assets.records.usable import LEFT_OUT, SETTINGS, USABLE, mostly_unusable
 
 FEW_USABLE = 0.9  # of the records: below it somebody should know why
+LOST_LINES = 0.001  # of the records: letters with accents are lost together with what has them in its name
 FEW_TOWERS = 0.5  # of the sites: a week of a whole city sees most of them
 MANY_ONCE = 0.5  # of the identifiers: people are seen more often than once a week
 FEW_HOURS = 144  # of a week, from the first to the last one with a record: six days
@@ -81,6 +83,8 @@ def findings_of_week(week: WeekOfRecords) -> list[Finding]:
         reason, count = _main_reason(asked)
         found.append(f"{total - usable:,} of {total:,} records cannot be used, {count:,} of them because of "
                      f"{reason!r}: look at {SETTINGS.get(reason, 'the files')}")  # fmt: skip
+    elif (lines := asked[UNREADABLE]) > LOST_LINES * total:
+        found.append(f"{lines:,} of {total:,} lines are no text and are left out: look at {SETTINGS[UNREADABLE]}")
     if week.far:
         found.append(
             f"{week.far:,} records lie more than a year from the week: look at city.visit_time, its format and unit"
@@ -124,11 +128,18 @@ def findings_of_geography(antennas: int, outside: int, warnings: Sequence[str]) 
 
 def findings_of_files(files: Sequence[Understood], city: CitySettings) -> list[Finding]:
     """What speaks against how files are understood, with what to write into the settings."""
+    broken = [
+        f"{file.unreadable:,} of {file.sampled:,} lines looked at in {file.file} are no UTF-8, or have more or fewer "
+        "fields than line 1 names: look at the delimiters of both"
+        for file in files
+        if file.unreadable > (1 - FEW_USABLE) * file.sampled
+    ]
     wanted: dict[str, str] = {}  # by what to write: said of the first file that needs it
     for file in files:
         for line in suggestions(file, city):
             wanted.setdefault(line.partition("  #")[0], line)
-    return [Finding(Verdict.LOOK, f"the settings may have to say: {line}") for line in sorted(wanted.values())]
+    said = [f"the settings may have to say: {line}" for line in sorted(wanted.values())]
+    return [Finding(Verdict.LOOK, text) for text in (*broken[:1], *said)]
 
 
 def suggestions(file: Understood, city: CitySettings) -> list[str]:

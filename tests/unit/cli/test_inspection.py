@@ -40,6 +40,22 @@ def test_lines_that_are_no_text_and_times_no_calendar_has(town, tmp_path):
     assert "span 2007-09-10 08h to 2007-09-20 00h" in said
 
 
+def test_lines_with_accents_of_another_encoding_are_told_however_few(town, tmp_path):
+    """They are not lost at random: whoever calls from an antenna with an accent in its name is."""
+    line = "u{},2007-09-10 08:10:00,A,{}\n"
+    text = "".join(line.format(number, "Gespräch" if number % 50 == 0 else "SMS") for number in range(1_000))
+    (town.visits / "part-0.csv").write_bytes(f"user_id,time,tower_id,kind\n{text}".encode("cp1252"))
+    said = " ".join(lines(town, tmp_path))
+    assert "20 of 1,000 lines are no text and are left out: look at the files" in said
+    assert "`iconv -f WINDOWS-1252 -t UTF-8`" in said
+
+
+def test_lines_with_another_number_of_fields_than_column_names_are_told_as_such(town, tmp_path):
+    town.write_visits("".join(f"u{number},2007-09-10 08:10:00,A,\n" for number in range(50)))
+    said = " ".join(lines(town, tmp_path))
+    assert "50 of 50 lines looked at in part-0.csv are no UTF-8, or have more or fewer fields" in said
+
+
 def test_what_does_not_fit_memory_goes_where_only_its_owner_can_read(town, tmp_path, monkeypatch):
     town.write_visits("ann,2007-09-10 08:10:00,A\n")
     spilled, looked_at = [], inspection.events

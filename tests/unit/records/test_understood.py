@@ -135,6 +135,12 @@ def test_forms_of_times(value, form):
         ("r.csv", b"208010000000001;20070910;A\n", "line 1 must name the columns"),
         ("r.csv", "user_id,time\n1,2\n".encode("utf-16"), "text must be UTF-8, r.csv is UTF-16"),
         ("r.csv", "user_id,time\n1,2\n".encode("utf-16-le"), "text must be UTF-8, r.csv is UTF-16"),
+        (
+            "r.csv",
+            "user_id,Straße\n1,2\n".encode("cp1252"),
+            "line 1 of r.csv is not: .* `iconv -f WINDOWS-1252",
+        ),
+        ("r.csv", gzip.compress(b"user_id,time\n", mtime=0), "r.csv begins as .gz does: rename or unpack it"),
         ("r.xlsx", b"208010000000001", "must be .parquet, or .csv"),
     ],
 )
