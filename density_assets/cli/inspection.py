@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from density_assets.calendar import WeekClock, week_clock
+from density_assets.calendar import HOURS, WeekClock, week_clock
 from density_assets.errors import BadInput
 from density_assets.geography.cells_and_towers import Cells, Towers
 from density_assets.geography.cover import minimum_cover
@@ -42,30 +42,30 @@ from resources.sql.ingest import events, unquoted
 from resources.tables.roots import roots_under
 
 MOST_FILES = 24  # whose first records are looked at
-# Records of a week by reason, then usable ones by identifier, by site and by hour of the day, all in one pass: they can
-# be read once.
+# Records of a week by reason, then usable ones by identifier, by site and by hour, all in one pass: they can be read
+# once.
 # Hours a century away are slips of the pen, and may have no name in our calendar; 8,784 are a leap year.
 SUMS = """
 with named as (
   select coalesce(rejection, 'usable') as reason, hour,
     case when rejection is null then user_key end as identifier,
     case when rejection is null then tower_id end as site,
-    case when rejection is null then hour % 24 end as day_hour
+    case when rejection is null then hour end as used_hour
   from found
 ), sums as (
-  select reason, identifier, site, day_hour, grouping(reason, identifier, site, day_hour) as kind, count(*) as number,
+  select reason, identifier, site, used_hour, grouping(reason, identifier, site, used_hour) as kind, count(*) as number,
     min(hour) filter (where abs(hour) < 876600) as first, max(hour) filter (where abs(hour) < 876600) as last,
     count(*) filter (where abs(hour) > 8784) as far
-  from named group by grouping sets ((reason), (identifier), (site), (day_hour))
+  from named group by grouping sets ((reason), (identifier), (site), (used_hour))
 )
-select kind, reason, day_hour,
+select kind, reason, used_hour,
   sum(number), count(*), count(*) filter (where number = 1), min(first), max(last), sum(far)
 from sums
-where coalesce(reason, cast(identifier as varchar), cast(site as varchar), cast(day_hour as varchar)) is not null
-group by kind, reason, day_hour
+where coalesce(reason, cast(identifier as varchar), cast(site as varchar), cast(used_hour as varchar)) is not null
+group by kind, reason, used_hour
 """
 # What `grouping` says of each set: a bit for each column left out.
-REASONS, IDENTIFIERS, SITES, DAY_HOURS = 0b0111, 0b1011, 0b1101, 0b1110
+REASONS, IDENTIFIERS, SITES, USED_HOURS = 0b0111, 0b1011, 0b1101, 0b1110
 
 
 @dataclass
@@ -236,8 +236,8 @@ def _events(settings: Settings, towers: Towers, clock: WeekClock, files: list[Pa
     hours = [hour for *_, first, last, _ in by_reason for hour in (first, last) if hour is not None]
     week.hours = (min(hours), max(hours)) if hours else None
     week.far = sum(int(far) for *_, far in by_reason)
-    in_hour = {hour: int(number) for kind, _, hour, number, *_ in rows if kind == DAY_HOURS}
-    week.by_hour = tuple(in_hour.get(hour, 0) for hour in range(24))
+    in_hour = {hour: int(number) for kind, _, hour, number, *_ in rows if kind == USED_HOURS}
+    week.by_hour = tuple(in_hour.get(hour, 0) for hour in range(HOURS))
     for kind, _, _, _, groups, once, *_ in rows:
         if kind == IDENTIFIERS:
             week.identifiers, week.once = groups, once

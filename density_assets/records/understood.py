@@ -26,10 +26,10 @@ from density_assets.records.values import readable
 SAMPLE, SHOWN = 10_000, 3  # records looked at, and records repeated
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-IdentifierForm = Literal["integer", "digits", "hex", "binary", "text", "missing"]
+IdentifierForm = Literal["integer", "digits", "hex", "binary", "rounded", "text", "missing"]
 TimeForm = Literal[
     "with a zone", "without a zone", "seconds", "milliseconds", "microseconds", "nanoseconds",
-    "year to second in digits", "time of day", "missing", "not readable",
+    "year to second in digits", "time of day", "date without a time", "missing", "not readable",
 ]  # fmt: skip
 USUAL = {  # names of columns, where settings name none that is there
     "user": ("user_id", "imsi", "msisdn", "subscriber_id", "subscriber", "user", "caller_id", "teilnehmer", "id"),
@@ -202,6 +202,7 @@ def identifier_form(value: object) -> IdentifierForm:
 FORMS: dict[IdentifierForm, str] = {
     "missing": r"\s*",
     "digits": r"\d+",
+    "rounded": r"\d([.,]\d+)?[eE]\+\d+",
     "hex": "(?:[0-9a-f]{2}){8,}|(?:[0-9A-F]{2}){8,}",
 }
 
@@ -214,6 +215,8 @@ def time_form(value: object, kind: str = "text") -> TimeForm:
     text = "" if value is None else str(value).strip()
     if not text:
         return "missing"
+    if kind.startswith("date") or re.fullmatch(r"\d{4}-\d\d-\d\d", text):
+        return "date without a time"
     if kind.startswith("timestamp"):
         return "with a zone" if "tz=" in kind else "without a zone"
     if re.fullmatch(r"-?\d+([.,]\d+)?(e[+-]?\d+)?", text, re.IGNORECASE):

@@ -56,6 +56,11 @@ def test_lines_with_another_number_of_fields_than_column_names_are_told_as_such(
     assert "50 of 50 lines looked at in part-0.csv are no UTF-8, or have more or fewer fields" in said
 
 
+def test_identifiers_that_a_spreadsheet_rounded_are_told(town, tmp_path):
+    town.write_visits("".join(f"4.917{number}E+11,2007-09-10 08:10:00,A\n" for number in range(10)))
+    assert "identifiers in part-0.csv are written as 4.9E+11: a spreadsheet rounded" in " ".join(lines(town, tmp_path))
+
+
 def test_what_does_not_fit_memory_goes_where_only_its_owner_can_read(town, tmp_path, monkeypatch):
     town.write_visits("ann,2007-09-10 08:10:00,A\n")
     spilled, looked_at = [], inspection.events
@@ -182,6 +187,16 @@ def test_dates_that_end_with_the_year_need_a_format_that_is_named(town, tmp_path
     assert told == ([f"the settings may have to say: {said}"] if said else [])
 
 
+def test_dates_without_a_time_are_to_be_looked_at(town, tmp_path):
+    """They are read as midnight: everybody would be at home all week."""
+    days = [f"2007-09-{day}" for day in range(10, 17)]
+    town.write_visits("".join(f"u{n % 50},{day},{'ABCD'[n % 4]}\n" for day in days for n in range(200)))
+    found = inspect(load_settings(town.settings), MONDAY, tmp_path / "home")
+    assert found.verdict is Verdict.LOOK
+    assert "times: 1,400 date without a time" in str(found)
+    assert "1,400 of 1,400 records lie in one hour of the day, that from 0h" in found.findings[0].text
+
+
 @pytest.mark.parametrize(
     ("zone", "verdict"), [("Europe/Paris", Verdict.READY), ("UTC", Verdict.READY), ("Asia/Tokyo", Verdict.LOOK)]
 )
@@ -204,7 +219,7 @@ def test_a_zone_that_puts_the_night_into_the_day_is_to_be_looked_at(town, tmp_pa
 
 def week(**changed) -> WeekOfRecords:
     """A week in which nothing is odd."""
-    usual = {"hours": (0, 167), "towers": 80, "sites": 100, "identifiers": 1_000, "once": 100}
+    usual = {"hours": (0, 167), "towers": 80, "sites": 100, "identifiers": 1_000, "once": 100, "by_hour": [30] * 168}
     return WeekOfRecords(Counter(usable=5_000), **{**usual, **changed})
 
 
@@ -217,6 +232,13 @@ def week(**changed) -> WeekOfRecords:
         (week(hours=(-30, 143)), ""),
         (week(towers=49), "at 49 of 100 sites only"),
         (week(once=501), "501 of 1,000 identifiers are seen once"),
+        (week(identifiers=0), "each of 0 identifiers has more than a record a minute"),
+        (week(by_hour=[30] * 48 + [5] * 24 + [30] * 72 + [5] * 24), "few or no records lie on Wednesday, Sunday: are"),
+        (week(by_hour=[30] * 144 + [7] * 24), ""),
+        (
+            week(by_hour=([700] + [1] * 23) * 7),
+            "4,900 of 5,061 records lie in one hour of the day, that from 0h: a date",
+        ),
     ],
 )
 def test_what_is_odd_is_to_be_looked_at(found, words):

@@ -119,6 +119,7 @@ def test_forms_of_identifiers(value, form):
         (1189404900000000000, "nanoseconds"),
         ("081500", "time of day"),
         ("8:15", "time of day"),
+        ("2007-09-10", "date without a time"),
         ("10/09/2007 08:15", "not readable"),
         ("noon", "not readable"),
         ("1e999", "not readable"),
