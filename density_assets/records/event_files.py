@@ -34,6 +34,7 @@ from density_assets.sql_names import literal, quoted
 
 COUNTING = Lock()  # the database may read several streams at once
 COLUMNS = ("visit_user", "visit_date", "visit_time", "visit_tower")  # settings that name columns
+EXACT = 2**53  # below it no two whole numbers are one floating point number
 BLANKS = " \t\u00a0"
 
 Types = Mapping[str, str]  # of columns, as the database names them
@@ -87,7 +88,7 @@ def _time(types: Types, file: Path, city: CitySettings) -> str:
 def _seconds(kind: str, file: Path, city: CitySettings) -> tuple[str, str]:
     if city.visit_time_format:
         return "null", formatted("t", city.visit_time_format)
-    return time_expressions("t", kind, file)
+    return time_expressions("t", kind, city.visit_time, file)
 
 
 def _is(column: str, kind: str, value: str | float | bool) -> str:
@@ -180,22 +181,35 @@ def _records(files: list[Path], schema: pa.Schema, rejected: Counter[str]) -> It
 
 
 def _user_expression(column: str, kind: str, file: Path, form: str) -> str:
-    """Bytes as their hexadecimal digits; text in the form of the settings."""
+    """Bytes as their hexadecimal digits; text in the form of the settings; whole numbers with a point as digits."""
     if kind in INTEGERS:
         return f"cast({quoted(column)} as bigint)"
     if kind == "BLOB" and form != "digits only":
         return f"hex({quoted(column)})"
-    if kind not in ("VARCHAR", "UBIGINT", "HUGEINT", "UHUGEINT", "UUID"):
-        raise BadInput(
-            f"user identifiers must be integers or text{', or bytes as they are' if kind == 'BLOB' else ''}, "
-            f"column {column!r} of {file} is {kind}"
-        )
-    text = f"cast({quoted(column)} as varchar)"
+    if kind not in ("VARCHAR", "UBIGINT", "HUGEINT", "UHUGEINT", "UUID", "DOUBLE") and not kind.startswith("DECIMAL"):
+        raise no_identifier(column, kind, file, bytes_=kind == "BLOB", float_=kind == "FLOAT")
+    text = f"cast({_whole(quoted(column), kind)} as varchar)"
     return {
         "as is": text,
         "trimmed": f"trim({text}, {literal(BLANKS)})",
         "digits only": f"regexp_replace({text}, '[^0-9]', '', 'g')",
     }[form]
+
+
+def no_identifier(column: str, kind: str, file: object, *, bytes_: bool, float_: bool) -> BadInput:
+    """The error for a column that cannot tell people apart."""
+    more = ", or bytes as they are" if bytes_ else ""
+    why = ", which keeps seven digits, so that many people are one: export it as text or integers" if float_ else ""
+    return BadInput(f"user identifiers must be integers or text{more}, column {column!r} of {file} is {kind}{why}")
+
+
+def _whole(name: str, kind: str) -> str:
+    """SQL for a number that tables keep with a point for want of another type, null if it may stand for several."""
+    if kind == "DOUBLE":
+        return f"case when {name} = trunc({name}) and abs({name}) < {EXACT} then cast({name} as bigint) end"
+    if kind.startswith("DECIMAL"):
+        return f"case when {name} = trunc({name}) then cast({name} as hugeint) end"
+    return name
 
 
 def _tower_expression(column: str, kind: str, file: Path) -> str:

@@ -48,14 +48,18 @@ DAY = r"^(\d{4})(\d\d)(\d\d)$"
 HOURS = r"^(\d\d)(\d\d)(\d\d)($|[^0-9].*$)"
 
 
-def time_expressions(column: str, kind: str, file: Path) -> tuple[str, str]:
-    """SQL for `moment` and `wall_clock` of a column."""
+def time_expressions(column: str, kind: str, named: str, file: Path) -> tuple[str, str]:
+    """SQL for `moment` and `wall_clock` of a column.
+
+    named: what the column is called in the file.
+    """
+    time, nothing = quoted(column), "cast(null as double)"
+    if kind.startswith("DECIMAL"):
+        time, kind = f"cast({time} as double)", "NUMBER"
     kind = "TIMESTAMP" if kind.startswith("TIMESTAMP_") else kind
     kind = "NUMBER" if kind in NUMBERS else kind
     if kind not in MOMENT.keys() | WALL_CLOCK.keys():
-        raise BadInput(f"times must be timestamps, text or seconds since 1970, column {column!r} of {file} is {kind}")
-    nothing = "cast(null as double)"
-    time = quoted(column)
+        raise BadInput(f"times must be timestamps, text or seconds since 1970, column {named!r} of {file} is {kind}")
     return MOMENT.get(kind, nothing).format(time=time), WALL_CLOCK.get(kind, nothing).format(time=time)
 
 

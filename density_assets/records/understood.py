@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -190,8 +191,8 @@ def identifier_form(value: object) -> IdentifierForm:
     """The form of one identifier."""
     if isinstance(value, bytes):
         return "binary"
-    if isinstance(value, int):
-        return "integer"
+    if isinstance(value, (int, float, Decimal)):
+        return "integer" if value % 1 == 0 else "missing"  # as they are read
     text = "" if value is None else str(value)
     for form, pattern in FORMS.items():
         if re.fullmatch(pattern, text):

@@ -99,7 +99,7 @@ def test_a_column_of_dates_is_the_one_that_settings_name(tmp_path):
 @pytest.mark.parametrize(
     ("value", "form"),
     [(7, "integer"), ("007", "digits"), ("00a1" * 8, "hex"), (b"\1", "binary"), ("ann", "text"), ("", "missing"),
-     (None, "missing"), ("cafe", "text")],
+     (None, "missing"), ("cafe", "text"), (491700000001.0, "integer"), (float("nan"), "missing"), (1.5, "missing")],
 )  # fmt: skip
 def test_forms_of_identifiers(value, form):
     assert identifier_form(value) == form
