@@ -14,6 +14,7 @@ from density_assets.errors import BadInput
 from density_assets.geography.public_files import is_parquet
 from density_assets.records.found_files import of_any_week
 from density_assets.records.understood import Understood
+from density_assets.records.verdict import time_format
 
 PLACEHOLDER = re.compile(r"\{(week|year|month|day)\}")
 IN_PATHS = {"week": r"(?P<week>\d{4}-\d\d-\d\d)", "year": r"(?P<year>\d{4})", "month": r"(?P<month>\d\d?)"} | {
@@ -47,6 +48,8 @@ def guessed_visits(out: Path, visits: str, events: Path, found: Understood) -> I
         yield Guess(key, found.roles.get(role), _usual(forms.get(role, {})) or "identifiers of antennas")
     if "date" in found.roles and usual == "time of day":
         yield Guess("visit_date", found.roles["date"], "the day stands in a column of its own")
+    if pattern := time_format(found):
+        yield Guess("visit_time_format", pattern, "the year comes last; look whether the day comes before the month")
     if (usual == "without a zone" and HIVE in visits) or _is_int96(events, found.roles.get("time")):
         yield Guess("visit_timezone", "UTC", "times carry no zone, and Spark, which writes such files, means UTC")
     if HIVE in visits and not _says_complete(visits):

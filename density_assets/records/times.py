@@ -87,14 +87,14 @@ def formatted(text: str, pattern: str) -> str:
 def year_last(written: Sequence[str]) -> str | None:
     """The pattern of strptime of times such as `04.03.2024 08:15:00`, if all are written so, with the day first."""
     forms = {
-        (found[1], ":%M:%S" if found[3] else ":%M" if found[2] else "")
+        (found[1], ":%M:%S" if found[3] else ":%M" if found[2] else "", found[4] is not None)
         for text in written
-        if (found := re.fullmatch(r"\d\d?([./-])\d\d?\1\d{4} \d\d?(:\d\d)?(:\d\d)?", text.strip()))
+        if (found := re.fullmatch(r"\d\d?([./-])\d\d?\1\d{4} \d\d?(:\d\d)?(:\d\d)?( [AaPp][Mm])?", text.strip()))
     }
     if len(forms) != 1:
         return None
-    mark, minutes = forms.pop()
-    return f"%d{mark}%m{mark}%Y %H{minutes}"
+    mark, minutes, half_days = forms.pop()
+    return f"%d{mark}%m{mark}%Y {f'%I{minutes} %p' if half_days else f'%H{minutes}'}"
 
 
 def raw_text(*columns: str) -> str:

@@ -22,6 +22,7 @@ from density_assets.errors import BadInput
 from density_assets.records.csv_files import COMPRESSED, layout, text_ending
 from density_assets.records.parquet_files import READING, ROWS
 from density_assets.records.text_files import lines, opened
+from density_assets.records.usual_names import USUAL, named_as
 from density_assets.records.values import readable
 
 SAMPLE, SHOWN = 10_000, 3  # records looked at, and records repeated
@@ -32,36 +33,6 @@ TimeForm = Literal[
     "with a zone", "without a zone", "seconds", "milliseconds", "microseconds", "nanoseconds",
     "year to second in digits", "time of day", "date without a time", "missing", "not readable",
 ]  # fmt: skip
-USUAL = {  # names of columns, where settings name none that is there
-    "user": ("user_id", "imsi", "msisdn", "subscriber_id", "subscriber", "user", "caller_id", "teilnehmer", "id"),
-    "date": ("date", "day", "event_date", "call_date", "datum"),
-    "time": (
-        "timestamp",
-        "time",
-        "datetime",
-        "event_time",
-        "start_time",
-        "call_time",
-        "zeit",
-        "uhrzeit",
-        "zeitstempel",
-        "hour",
-    ),
-    "tower": (
-        "tower_id",
-        "cell_id",
-        "cell",
-        "site",
-        "site_id",
-        "antenna",
-        "antenna_id",
-        "cgi",
-        "ecgi",
-        "tower",
-        "standort",
-        "zelle",
-    ),
-}
 BY_SIZE: tuple[tuple[float, TimeForm], ...] = (
     (1e11, "seconds"),
     (1e13, "milliseconds"),
@@ -225,7 +196,7 @@ def time_form(value: object, kind: str = "text") -> TimeForm:
         if number < 1e8:
             return "time of day" if 0 <= number < 240_000 else "not readable"
         return next((form for limit, form in BY_SIZE if number < limit), "not readable")
-    if re.fullmatch(r"\d\d?:\d\d(:\d\d([.,]\d+)?)?", text):
+    if re.fullmatch(r"\d\d?:\d\d(:\d\d([.,]\d+)?)?( [AaPp][Mm])?", text):
         return "time of day"
     if re.match(r"\d{4}-?\d\d-?\d\d", text):
         return "with a zone" if re.search(r"(Z|[+-]\d\d(:?\d\d)?)$", text[10:]) else "without a zone"
@@ -238,14 +209,10 @@ def _named(city: CitySettings) -> dict[str, str]:
 
 
 def _roles(columns: Sequence[str], city: CitySettings) -> dict[str, str]:
-    """The column of each role: the one that settings name, else the first with a usual name; case is ignored."""
-    by_lower = {column.lower(): column for column in reversed(columns)}
-    found = {}
-    for role, usual in USUAL.items():
-        named = [name for name in [_named(city).get(role)] if name and name in columns]
-        if likely := [*named, *(by_lower[name] for name in usual if name in by_lower)]:
-            found[role] = likely[0]
-    return found
+    """The column of each role: the one that settings name, else the first with a usual name."""
+    named = {role: name for role, name in _named(city).items() if name in columns}
+    likely = {role: named.get(role) or named_as(columns, usual) for role, usual in USUAL.items()}
+    return {role: column for role, column in likely.items() if column is not None}
 
 
 def _plain(roles: Mapping[str, str], city: CitySettings) -> set[str]:

@@ -197,13 +197,15 @@ def suggestions(file: Understood, city: CitySettings) -> list[str]:
     return [*said, *_formats(file, city), *_spellings(file, city), *_zones(file, city)]
 
 
-def _formats(file: Understood, city: CitySettings) -> Iterator[str]:
+def time_format(file: Understood) -> str | None:
     """How times seem to be written, where the year comes last: which only settings can tell."""
-    written = [
-        " ".join(row[file.roles[role]] for role in ("date", "time") if role in file.roles and row.get(file.roles[role]))
-        for row in file.rows
-    ]
-    if city.visit_time_format is None and (pattern := year_last(written)):
+    wanted = ("date", "time") if "time of day" in file.times else ("time",)
+    columns = [file.roles[role] for role in wanted if role in file.roles]
+    return year_last([" ".join(row.get(column, "") for column in columns) for row in file.rows])
+
+
+def _formats(file: Understood, city: CitySettings) -> Iterator[str]:
+    if city.visit_time_format is None and (pattern := time_format(file)):
         other = "" if "." in pattern else ", or the month before it?"
         yield f'visit_time_format = "{pattern}"  # the year comes last: is the day first{other or "?"}'
 

@@ -109,6 +109,34 @@ def test_days_that_nothing_says_are_complete_are_said_to_be_by_hand(init, town, 
     assert load_settings(out).city.visits_complete == complete
 
 
+LANGUAGES = {
+    "German": ("Rufnummer;Datum;Uhrzeit;Zell-ID", "Zell-ID;Länge;Breite"),
+    "French": ("id_abonné;jour;heure;Antenne", "antenne;Longitude;Latitude"),
+    "Spanish": ("Abonado;Fecha;Hora;ID Celda", "idCelda;longitud;latitud"),
+}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_columns_are_known_in_other_languages_and_so_are_dates_that_end_with_the_year(init, town, tmp_path, language):
+    events, antennas = LANGUAGES[language]
+    town.write_visits("")
+    (town.visits / "part-0.csv").write_text(f"{events}\n336123;11.09.2007;08:15:00;A\n336124;12.09.2007;09:00:00;B\n")
+    rows = pl.read_csv(town.folder / "towers.csv", infer_schema=False).select("name", "x", "y")
+    (town.folder / "sites.csv").write_text("\n".join([antennas, *(";".join(row) for row in rows.rows())]) + "\n")
+    status, out, said = init("--yes", towers="sites.csv")
+    assert status == 0, said
+    city = load_settings(out).city
+    assert ";".join((city.visit_user, city.visit_date or "", city.visit_time, city.visit_tower)) == events
+    assert ";".join((city.tower_id or "", city.tower_x, city.tower_y)) == antennas
+    assert city.visit_time_format == "%d.%m.%Y %H:%M:%S"
+    assert "2 usable" in str(inspect(load_settings(out), MONDAY, tmp_path / "home"))
+
+
+def test_commands_in_the_file_can_be_typed_where_its_path_has_blanks():
+    text = settings_text([Guess("name", "x", "")], "my data/first.toml")
+    assert text.count("--settings 'my data/first.toml'`") == 2
+
+
 def test_columns_to_choose_from_are_named_where_nothing_can_be_guessed(init, town):
     town.write_visits("")
     (town.visits / "part-0.csv").write_text("wer;wann;wo\nzq7x;2007-09-10 08:10:00;A\n")
