@@ -22,7 +22,7 @@ from density_assets.geography.voronoi import tower_cells
 from density_assets.publication.people_tables import city_factors
 from density_assets.records.confinement import named_files, refuse_our_files
 from density_assets.records.damaged_files import named_if_damaged
-from density_assets.records.found_files import is_complete, record_files
+from density_assets.records.found_files import how_to_complete, is_complete, record_files
 from density_assets.records.private_database import private_database
 from density_assets.records.understood import Understood, understood
 from density_assets.records.verdict import (
@@ -186,9 +186,11 @@ def _look_at_records(settings: Settings, towers: Towers, week: date, home: Path,
 
 
 def _files(settings: Settings, week: date, files: list[Path]) -> Iterator[tuple[str, str]]:
-    marker = settings.city.visits_complete
-    said = "complete" if is_complete(settings, week) else f"no {marker}: not known to be complete"
+    whole = is_complete(settings, week)
+    said = "complete" if whole else "not known to be complete"
     yield "files", f"{len(files):,}, {sum(file.stat().st_size for file in files) / 1e6:,.1f} MB, {said}"
+    if not whole:
+        yield "", f"schedules wait for it: once all of the week is there, {how_to_complete(settings, week)}"
 
 
 def _understood(files: Sequence[Understood]) -> Iterator[tuple[str, str]]:

@@ -109,6 +109,16 @@ def test_days_that_nothing_says_are_complete_are_said_to_be_by_hand(init, town, 
     assert load_settings(out).city.visits_complete == complete
 
 
+@pytest.mark.parametrize("pattern", ["{week}.csv", "{year}-{month}-{day}.csv"])
+def test_files_of_weeks_or_days_in_one_folder_are_said_to_be_complete_by_hand(init, town, pattern):
+    """One `_SUCCESS` beside them would speak of all."""
+    for name in ("2007-09-10.csv", "_SUCCESS"):
+        shutil.copy(town.visits / "part-0.csv", town.folder / name)
+    status, out, said = init("--yes", visits=pattern)
+    assert status == 0, said
+    assert load_settings(out).city.visits_complete == "complete/{week}"
+
+
 LANGUAGES = {
     "German": ("Rufnummer;Datum;Uhrzeit;Zell-ID", "Zell-ID;Länge;Breite"),
     "French": ("id_abonné;jour;heure;Antenne", "antenne;Longitude;Latitude"),

@@ -61,6 +61,17 @@ def test_identifiers_that_a_spreadsheet_rounded_are_told(town, tmp_path):
     assert "identifiers in part-0.csv are written as 4.9E+11: a spreadsheet rounded" in " ".join(lines(town, tmp_path))
 
 
+def test_the_file_that_says_complete_is_named_until_it_is_there(town, tmp_path):
+    town.write_visits("ann,2007-09-10 08:10:00,A\n")
+    assert any(line.endswith(" MB, complete") for line in lines(town, tmp_path))
+    marker = town.visits / "_SUCCESS"
+    marker.unlink()
+    wanted = f"schedules wait for it: once all of the week is there, make the empty file {marker}"
+    assert wanted in lines(town, tmp_path)
+    marker.touch()
+    assert wanted not in lines(town, tmp_path)
+
+
 def test_what_does_not_fit_memory_goes_where_only_its_owner_can_read(town, tmp_path, monkeypatch):
     town.write_visits("ann,2007-09-10 08:10:00,A\n")
     spilled, looked_at = [], inspection.events

@@ -42,7 +42,7 @@ def test_a_pattern_names_the_files_of_its_week_only(tmp_path):
 
 
 def test_no_files_is_an_error_unless_the_empty_week_is_complete(tmp_path):
-    with pytest.raises(BadInput, match=r"the week of 2007-09-10 must have visit files .* found none at .*v/2007-09-10"):
+    with pytest.raises(BadInput, match=r"the week of 2007-09-10 must have visit files; found none at .*v/2007-09-10"):
         record_files(of("v/{week}/*.csv", tmp_path), WEEK)
     touch(tmp_path, "v/2007-09-10/_SUCCESS")
     assert record_files(of("v/{week}/*.csv", tmp_path), WEEK) == []
