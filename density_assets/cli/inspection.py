@@ -3,11 +3,12 @@
 The report quotes counts of real records: it is for the terminal of those who may read them, and is not stored.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from itertools import groupby
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 from density_assets.calendar import HOURS, WeekClock, week_clock
@@ -81,10 +82,21 @@ class Inspection:
         return verdict_of(self.findings)
 
     def __str__(self) -> str:
-        """As it is printed."""
-        said = "\n".join(f"{name:<10} {text}" for name, text in self.lines)
-        reasons = "".join(f"\n- {finding.text}" for finding in self.findings)
-        return f"{said}\n\n{self.verdict}{':' if reasons else ''}{reasons}"
+        """As it is printed where nobody looks at how long a line is."""
+        return self.shown(None)
+
+    def shown(self, width: int | None) -> str:
+        """As it is printed; lines longer than the terminal go on below where they began."""
+        said = [_folded(f"{name:<10} {text}", 11, width) for name, text in self.lines]
+        reasons = [_folded(f"- {finding.text}", 2, width) for finding in self.findings]
+        return "\n".join([*said, "", f"{self.verdict}{':' if reasons else ''}", *reasons])
+
+
+def _folded(line: str, indent: int, width: int | None) -> str:
+    if width is None or len(line) <= width:
+        return line
+    room = max(width, 2 * indent + 20)
+    return fill(line, room, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
 
 
 def inspect(settings: Settings, week: date, home: Path) -> Inspection:
@@ -206,7 +218,9 @@ def _understood(files: Sequence[Understood]) -> Iterator[tuple[str, str]]:
             f"identifiers: {_forms(file.identifiers)}; {file.distinct['as is']:,} different, {file.once:,} seen once",
         )
         yield "", f"times: {_forms(file.times)}"
-        yield from (("", _row(row, file.roles.get("user", ""))) for row in file.rows)
+        known = {*file.roles.values()} - {file.roles.get("user")}
+        forms = {name for name, _ in file.columns if name != file.roles.get("user")}  # said once: there may be hundreds
+        yield from (("", _row(row, known if number else forms)) for number, row in enumerate(file.rows))
 
 
 def _layout_of(file: Understood) -> str:
@@ -222,8 +236,8 @@ def _forms(forms: Mapping[Any, int]) -> str:
     return ", ".join(f"{number:,} {form}" for form, number in forms.items()) or "none"
 
 
-def _row(row: Mapping[str, str], user: str) -> str:
-    return "  ".join(f"{name}={value}" for name, value in row.items() if name != user)
+def _row(row: Mapping[str, str], columns: Collection[str]) -> str:
+    return "  ".join(f"{name}={value}" for name, value in row.items() if name in columns)
 
 
 def _events(settings: Settings, towers: Towers, clock: WeekClock, files: list[Path]) -> WeekOfRecords:

@@ -72,6 +72,20 @@ def test_the_file_that_says_complete_is_named_until_it_is_there(town, tmp_path):
     assert wanted not in lines(town, tmp_path)
 
 
+def test_on_a_terminal_long_lines_go_on_below_where_they_began(town, tmp_path):
+    names = [f"column_{number}" for number in range(40)]
+    row = ",".join(["x"] * 40)
+    (town.visits / "part-0.csv").write_text(
+        f"user_id,time,tower_id,{','.join(names)}\nann,2007-09-10 08:10:00,A,{row}\n" * 3
+    )
+    found = inspect(load_settings(town.settings), MONDAY, tmp_path / "home")
+    said = found.shown(80).splitlines()
+    assert max(map(len, said)) <= 80
+    start = next(number for number, line in enumerate(said) if line.startswith("columns "))
+    assert all(line.startswith(" " * 11) for line in said[start + 1 : start + 5])
+    assert str(found).count("column_39") == 2  # in the list of columns and with the first record: not with each
+
+
 def test_what_does_not_fit_memory_goes_where_only_its_owner_can_read(town, tmp_path, monkeypatch):
     town.write_visits("ann,2007-09-10 08:10:00,A\n")
     spilled, looked_at = [], inspection.events
