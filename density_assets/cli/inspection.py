@@ -12,7 +12,7 @@ from textwrap import fill
 from typing import Any
 
 from density_assets.calendar import HOURS, WeekClock, week_clock
-from density_assets.errors import BadInput
+from density_assets.errors import BadInput, some
 from density_assets.geography.cells_and_towers import Cells, Towers
 from density_assets.geography.cover import minimum_cover
 from density_assets.geography.overlaps import overlaps
@@ -137,6 +137,7 @@ def _geography(settings: Settings, cells: Cells, towers: Towers) -> Iterator[tup
         f"{len(towers):,} sites; antennas merged into one: {towers.merged:,}, outside: {towers.outside:,}, "
         f"listed again: {towers.repeated:,}",
     )
+    yield "", f"their names in the list: {some(map(repr, towers.antennas))}"
     if towers.moved or towers.expired:
         yield (
             "",
@@ -237,7 +238,8 @@ def _forms(forms: Mapping[Any, int]) -> str:
 
 
 def _row(row: Mapping[str, str], columns: Collection[str]) -> str:
-    return "  ".join(f"{name}={value}" for name, value in row.items() if name in columns)
+    shown = {name: value if value == value.strip() else repr(value) for name, value in row.items() if name in columns}
+    return "  ".join(f"{name}={value}" for name, value in shown.items())
 
 
 def _events(settings: Settings, towers: Towers, clock: WeekClock, files: list[Path]) -> WeekOfRecords:

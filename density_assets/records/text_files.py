@@ -48,7 +48,7 @@ def first_line(file: Path) -> str:
     if start.startswith(UTF16) or b"\0" in line:
         raise BadInput(f"text must be UTF-8, {file.name} is UTF-16 or no text: `iconv -f UTF-16 -t UTF-8` converts it")
     if not line or len(line) == FIRST_LINE_BYTES:
-        found = "endless" if line else "empty: export it again, or take it away if there is nothing to put in it"
+        found = "endless" if line else "empty in line 1: leave out empty lines before the names, and files of no bytes"
         raise BadInput(f"a visit file must start with its column names, {file.name} is {found}")
     try:
         return line.decode("utf-8-sig")

@@ -81,7 +81,9 @@ def understood(file: Path, city: CitySettings) -> Understood:
         return _parquet(file, city)
     if text_ending(file):
         return _csv(file, city)
-    raise BadInput(f"visit files must be .parquet, or .csv, .txt or .tsv (also .gz and .zst), got {file.name}")
+    raise BadInput(
+        f"visit files must be .parquet, or .csv, .txt or .tsv (.gz, .zst), got {file.name}: unpack or convert it"
+    )
 
 
 def _csv(file: Path, city: CitySettings) -> Understood:

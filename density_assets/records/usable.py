@@ -15,7 +15,7 @@ SETTINGS = {
     "time not readable": "city.visit_time, city.visit_date and city.visit_time_format",
     "hour that does not exist": "city.visit_timezone",
     "outside the week": "city.visit_time, city.visit_timezone, city.timezone and the files of the week",
-    "unknown tower": "city.visit_tower and city.tower_id",
+    "unknown tower": "city.visit_tower and city.tower_id, which must spell antennas alike, with blanks and zeros",
     "tower outside the city": "city.cells and city.tower_crs",
     "line not readable": f"the files, which must be UTF-8: {TO_UTF8}",
 }

@@ -175,6 +175,11 @@ def _spoiled(file: Understood) -> str:
             f"{file.unreadable:,} of {file.sampled:,} lines looked at in {file.file} are no UTF-8, or have more or "
             "fewer fields than line 1 names: look at the delimiters of both"
         )
+    if "date" not in file.roles and 2 * file.times.get("time of day", 0) > file.sampled:
+        return (
+            f"times in {file.file} are times of day and no column seems to have their day: name it by city.visit_date, "
+            "or write it into the files: none is read off a path"
+        )
     if 2 * file.identifiers.get("rounded", 0) > sum(file.identifiers.values()):
         return (
             f"identifiers in {file.file} are written as 4.9E+11: a spreadsheet rounded them, and many people are one: "
@@ -194,7 +199,13 @@ def suggestions(file: Understood, city: CitySettings) -> list[str]:
         )
         if role in file.roles and named not in dict(file.columns)
     ]
-    return [*said, *_formats(file, city), *_spellings(file, city), *_zones(file, city)]
+    return [*said, *_days(file, city), *_formats(file, city), *_spellings(file, city), *_zones(file, city)]
+
+
+def _days(file: Understood, city: CitySettings) -> Iterator[str]:
+    """Where the day of a time of day stands, if settings do not say."""
+    if city.visit_date is None and "date" in file.roles and 2 * file.times.get("time of day", 0) > file.sampled:
+        yield f'visit_date = "{file.roles["date"]}"  # times are times of day'
 
 
 def time_format(file: Understood) -> str | None:

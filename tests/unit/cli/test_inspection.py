@@ -247,6 +247,24 @@ def test_a_zone_that_puts_the_night_into_the_day_is_to_be_looked_at(town, tmp_pa
         assert found.findings[0].text.startswith("fewest records lie from 19h to 23h on the city's clocks")
 
 
+def test_times_of_day_need_the_column_of_their_day(town, tmp_path):
+    def said(header: str, line: str) -> str:
+        (town.visits / "part-0.csv").write_text(f"{header}\n{line}\n")
+        return " ".join(lines(town, tmp_path))
+
+    apart, alone = "user_id,datum,time,tower_id", "user_id,time,tower_id"
+    assert 'visit_date = "datum" # times are times of day' in said(apart, "ann,2007-09-10,08:00,A")
+    assert "no column seems to have their day: name it by city.visit_date" in said(alone, "ann,08:00,A")
+
+
+def test_names_of_antennas_are_shown_from_both_sides_with_their_blanks(town, tmp_path):
+    town.write_visits("ann,2007-09-10 08:10:00,A  \n" * 3)
+    said = " ".join(lines(town, tmp_path))
+    assert "their names in the list: 'A', 'B', 'C', 'D'" in said
+    assert "tower_id='A '" in said  # blanks are one here
+    assert "(3 unknown tower): look at city.visit_tower and city.tower_id, which must spell antennas alike" in said
+
+
 def week(**changed) -> WeekOfRecords:
     """A week in which nothing is odd."""
     usual = {"hours": (0, 167), "towers": 80, "sites": 100, "identifiers": 1_000, "once": 100, "by_hour": [30] * 168}
