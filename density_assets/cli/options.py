@@ -45,7 +45,7 @@ def act(city: "City", by: str | None, reason: str | None, what: str, books: "Acc
 
 
 def typed(words: str, *, week: object = None, who: "Act | None" = None) -> str:
-    """A command that can be typed as it stands, from any folder: about the settings that this one is about."""
+    """A command that can be typed as it stands, about the same settings; from any folder if DENSITY_HOME is set."""
     given = {"--week": week, "--settings": os.environ.get("DENSITY_SETTINGS")}
     given |= {"--by": who.by, "--reason": who.reason} if who else {}
     return " ".join(["density", words, *(f"{option} {quote(str(value))}" for option, value in given.items() if value)])
