@@ -50,6 +50,13 @@ def test_the_file_of_a_town_is_loaded_and_its_records_are_ready(init, tmp_path):
     assert inspect(settings, MONDAY, tmp_path / "home").verdict is Verdict.READY
 
 
+def test_a_tilde_in_quotes_is_the_home_of_whoever_types_it(init, town, monkeypatch):
+    monkeypatch.setenv("HOME", str(town.folder))
+    status, out, said = init("--yes", visits="~/visits/{week}/*.csv", towers="~/towers.csv")
+    assert status == 0, said
+    assert load_settings(out).city.visits == "visits/{week}/*.csv"
+
+
 def test_one_odd_record_is_not_told_of(init, town):
     assert init("--yes")[0] == 0
     before = (town.folder / "first.toml").read_text()
