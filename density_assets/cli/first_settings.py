@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -17,26 +18,28 @@ from numpy.typing import NDArray
 
 from density_assets.city_settings import CITY_NAME, CitySettings
 from density_assets.cli.first_visits import first_week_in, guessed_visits, sample_of
-from density_assets.cli.guess import Guess, first_of, named_as, path_from
+from density_assets.cli.guess import Guess, first_of, path_from
 from density_assets.errors import BadInput, nearest
 from density_assets.geography.cells import read_frame
 from density_assets.geography.coordinate_systems import DEGREES
 from density_assets.geography.nearest_zone import nearest_zone
 from density_assets.geography.public_csv import CSV_DAMAGE, read_public_csv
 from density_assets.geography.public_files import is_parquet, public_files
-from density_assets.records.understood import USUAL, understood
+from density_assets.records.damaged_files import named_if_damaged
+from density_assets.records.understood import understood
+from density_assets.records.usual_names import USUAL, bare, named_as
 
-IDENTIFIERS = ("cell_id", "grid_id", "zone_id", "zone", "code", "dcomiris", "code_iris", "insee", "id", "name")
-PAIRS = (
-    ("lon", "lat"),
-    ("longitude", "latitude"),
-    ("lng", "lat"),
-    ("x", "y"),
-    ("easting", "northing"),
-    ("länge", "breite"),
+IDENTIFIERS = (
+    *("cell_id", "grid_id", "zone_id", "zone", "code", "dcomiris", "code_iris", "insee", "codgeo"),
+    *("plz", "ags", "kennung", "codigo", "cusec", "id", "name"),
 )
-STARTS = ("valid_date_start", "valid_from", "start_date")
-ENDS = ("valid_date_end", "valid_to", "end_date")
+PAIRS = (
+    *(("lon", "lat"), ("longitude", "latitude"), ("lng", "lat"), ("x", "y"), ("easting", "northing")),
+    *(("länge", "breite"), ("laenge", "breite"), ("längengrad", "breitengrad"), ("laengengrad", "breitengrad")),
+    *(("rechtswert", "hochwert"), ("ostwert", "nordwert"), ("longitud", "latitud"), ("coord_x", "coord_y")),
+)
+STARTS = ("valid_date_start", "valid_from", "start_date", "gültig_ab", "gueltig_ab", "date_debut", "fecha_inicio")
+ENDS = ("valid_date_end", "valid_to", "end_date", "gültig_bis", "gueltig_bis", "date_fin", "fecha_fin")
 BARE = ("first_week", "last_week", "population", "users", "seed")  # keys whose values are no text
 
 
@@ -46,7 +49,8 @@ def guesses(out: Path, cells: Path, towers: Path, visits: str | None, users: int
     visits: a pattern of records. users: how many people to simulate, where there are no records.
     """
     areas, events = read_frame(cells, None, "cells"), None if visits is None else sample_of(visits)
-    found = None if events is None else understood(events, CitySettings.model_construct())
+    with named_if_damaged([] if events is None else [events]):
+        found = None if events is None else understood(events, CitySettings.model_construct())
     yield Guess("name", _name(out), "folder of the city under DENSITY_HOME")
     yield from _cells(out, cells, areas)
     yield from _towers(out, towers, areas, None if found is None else found.roles.get("tower"))
@@ -79,8 +83,9 @@ def settings_text(lines: Sequence[Guess], file: str, columns: Callable[[], str] 
             f"{' '.join(f'--set {key}=…' for key in missing)}{columns()}"
         )
     city = "\n".join(f"{line.key} = {_value(line)}  # {_plain(line.why)}" for line in lines)
+    these = f"--settings {quote(file)}"
     return f"""# Guessed by `density init` from names, headers and public tables: look at every line, then at
-# `density check --settings {file}`, which says what your files are taken for.
+# `density check {these}`, which says what your files are taken for.
 
 [city]
 {city}
@@ -88,7 +93,7 @@ def settings_text(lines: Sequence[Guess], file: str, columns: Callable[[], str] 
 
 [privacy]
 # What a release promises and what a year may cost is decided by people, before any record is counted:
-# `density plan --settings {file}` says which errors to expect at which promise. The defaults:
+# `density plan {these}` says which errors to expect at which promise. The defaults:
 # epsilon = 0.3
 # delta = 1e-7
 # visits_per_user = 30
@@ -142,8 +147,9 @@ def antennas(towers: Path) -> pl.DataFrame:
 
 
 def _pair(columns: Sequence[str]) -> tuple[str | None, str | None]:
-    named = {name.lower(): name for name in columns}
-    return next(((named[x], named[y]) for x, y in PAIRS if x in named and y in named), (None, None))
+    named = {bare(name): name for name in columns}
+    pairs = ((named.get(bare(x)), named.get(bare(y))) for x, y in PAIRS)
+    return next(((x, y) for x, y in pairs if x and y), (None, None))
 
 
 def _crs(rows: pl.DataFrame, x: str | None, y: str | None, areas: Any) -> tuple[str | None, str]:

@@ -14,6 +14,7 @@ from density_assets.errors import BadInput
 from density_assets.geography.public_files import is_parquet
 from density_assets.records.found_files import of_any_week
 from density_assets.records.understood import Understood
+from density_assets.records.verdict import time_format
 
 PLACEHOLDER = re.compile(r"\{(week|year|month|day)\}")
 IN_PATHS = {"week": r"(?P<week>\d{4}-\d\d-\d\d)", "year": r"(?P<year>\d{4})", "month": r"(?P<month>\d\d?)"} | {
@@ -47,17 +48,25 @@ def guessed_visits(out: Path, visits: str, events: Path, found: Understood) -> I
         yield Guess(key, found.roles.get(role), _usual(forms.get(role, {})) or "identifiers of antennas")
     if "date" in found.roles and usual == "time of day":
         yield Guess("visit_date", found.roles["date"], "the day stands in a column of its own")
+    if pattern := time_format(found):
+        yield Guess("visit_time_format", pattern, "the year comes last; look whether the day comes before the month")
     if (usual == "without a zone" and HIVE in visits) or _is_int96(events, found.roles.get("time")):
         yield Guess("visit_timezone", "UTC", "times carry no zone, and Spark, which writes such files, means UTC")
-    if HIVE in visits and not _says_complete(visits):
-        why = f"no {MARKER} lies beside the files of any day: make this file, empty, once all of a week is there"
-        yield Guess("visits_complete", BY_HAND, why)
+    if not _says_complete(visits):
+        yield Guess(
+            "visits_complete", BY_HAND, "make this file, empty, once all of a week is there: nothing else says so"
+        )
 
 
 def _says_complete(visits: str) -> bool:
-    """Whether any folder of records has a file that says so; one above speaks of all days at once, so of none."""
-    folder, _, _ = of_any_week(visits).rpartition("/")
-    return any(Path(found, MARKER).exists() for found in glob.glob(folder, recursive=True))
+    """Whether a file beside the records would say of one week or day that it is whole, and some day has it.
+
+    One that lies above the folders of weeks or days speaks of all at once, so of none.
+    """
+    folder, _, _ = visits.rpartition("/")
+    if "{day}" in folder:
+        return any(Path(found, MARKER).exists() for found in glob.glob(of_any_week(folder), recursive=True))
+    return "{week}" in folder or not PLACEHOLDER.search(visits)
 
 
 def _usual(forms: Mapping[Any, int]) -> str:

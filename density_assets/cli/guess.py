@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from density_assets.records.usual_names import named_as
+
 
 @dataclass(frozen=True)
 class Guess:
@@ -18,12 +20,6 @@ class Guess:
 def first_of(columns: Sequence[str], usual: Sequence[str]) -> str | None:
     """The column with the first of the usual names, else the first column."""
     return named_as(columns, usual) or next(iter(columns), None)
-
-
-def named_as(columns: Sequence[str], usual: Sequence[str]) -> str | None:
-    """The column with the first of the usual names, in whatever case."""
-    by_lower = {name.lower(): name for name in reversed(columns)}
-    return next((by_lower[name.lower()] for name in usual if name.lower() in by_lower), None)
 
 
 def path_from(path: Path, out: Path) -> str:

@@ -3,15 +3,16 @@
 The report quotes counts of real records: it is for the terminal of those who may read them, and is not stored.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from itertools import groupby
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
-from density_assets.calendar import WeekClock, week_clock
-from density_assets.errors import BadInput
+from density_assets.calendar import HOURS, WeekClock, week_clock
+from density_assets.errors import BadInput, some
 from density_assets.geography.cells_and_towers import Cells, Towers
 from density_assets.geography.cover import minimum_cover
 from density_assets.geography.overlaps import overlaps
@@ -21,7 +22,8 @@ from density_assets.geography.tables import antennas_table
 from density_assets.geography.voronoi import tower_cells
 from density_assets.publication.people_tables import city_factors
 from density_assets.records.confinement import named_files, refuse_our_files
-from density_assets.records.found_files import is_complete, record_files
+from density_assets.records.damaged_files import named_if_damaged
+from density_assets.records.found_files import how_to_complete, is_complete, record_files
 from density_assets.records.private_database import private_database
 from density_assets.records.understood import Understood, understood
 from density_assets.records.verdict import (
@@ -41,30 +43,30 @@ from resources.sql.ingest import events, unquoted
 from resources.tables.roots import roots_under
 
 MOST_FILES = 24  # whose first records are looked at
-# Records of a week by reason, then usable ones by identifier, by site and by hour of the day, all in one pass: they can
-# be read once.
+# Records of a week by reason, then usable ones by identifier, by site and by hour, all in one pass: they can be read
+# once.
 # Hours a century away are slips of the pen, and may have no name in our calendar; 8,784 are a leap year.
 SUMS = """
 with named as (
   select coalesce(rejection, 'usable') as reason, hour,
     case when rejection is null then user_key end as identifier,
     case when rejection is null then tower_id end as site,
-    case when rejection is null then hour % 24 end as day_hour
+    case when rejection is null then hour end as used_hour
   from found
 ), sums as (
-  select reason, identifier, site, day_hour, grouping(reason, identifier, site, day_hour) as kind, count(*) as number,
+  select reason, identifier, site, used_hour, grouping(reason, identifier, site, used_hour) as kind, count(*) as number,
     min(hour) filter (where abs(hour) < 876600) as first, max(hour) filter (where abs(hour) < 876600) as last,
     count(*) filter (where abs(hour) > 8784) as far
-  from named group by grouping sets ((reason), (identifier), (site), (day_hour))
+  from named group by grouping sets ((reason), (identifier), (site), (used_hour))
 )
-select kind, reason, day_hour,
+select kind, reason, used_hour,
   sum(number), count(*), count(*) filter (where number = 1), min(first), max(last), sum(far)
 from sums
-where coalesce(reason, cast(identifier as varchar), cast(site as varchar), cast(day_hour as varchar)) is not null
-group by kind, reason, day_hour
+where coalesce(reason, cast(identifier as varchar), cast(site as varchar), cast(used_hour as varchar)) is not null
+group by kind, reason, used_hour
 """
 # What `grouping` says of each set: a bit for each column left out.
-REASONS, IDENTIFIERS, SITES, DAY_HOURS = 0b0111, 0b1011, 0b1101, 0b1110
+REASONS, IDENTIFIERS, SITES, USED_HOURS = 0b0111, 0b1011, 0b1101, 0b1110
 
 
 @dataclass
@@ -80,10 +82,21 @@ class Inspection:
         return verdict_of(self.findings)
 
     def __str__(self) -> str:
-        """As it is printed."""
-        said = "\n".join(f"{name:<10} {text}" for name, text in self.lines)
-        reasons = "".join(f"\n- {finding.text}" for finding in self.findings)
-        return f"{said}\n\n{self.verdict}{':' if reasons else ''}{reasons}"
+        """As it is printed where nobody looks at how long a line is."""
+        return self.shown(None)
+
+    def shown(self, width: int | None) -> str:
+        """As it is printed; lines longer than the terminal go on below where they began."""
+        said = [_folded(f"{name:<10} {text}", 11, width) for name, text in self.lines]
+        reasons = [_folded(f"- {finding.text}", 2, width) for finding in self.findings]
+        return "\n".join([*said, "", f"{self.verdict}{':' if reasons else ''}", *reasons])
+
+
+def _folded(line: str, indent: int, width: int | None) -> str:
+    if width is None or len(line) <= width:
+        return line
+    room = max(width, 2 * indent + 20)
+    return fill(line, room, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
 
 
 def inspect(settings: Settings, week: date, home: Path) -> Inspection:
@@ -124,6 +137,7 @@ def _geography(settings: Settings, cells: Cells, towers: Towers) -> Iterator[tup
         f"{len(towers):,} sites; antennas merged into one: {towers.merged:,}, outside: {towers.outside:,}, "
         f"listed again: {towers.repeated:,}",
     )
+    yield "", f"their names in the list: {some(map(repr, towers.antennas))}"
     if towers.moved or towers.expired:
         yield (
             "",
@@ -175,7 +189,8 @@ def _look_at_records(settings: Settings, towers: Towers, week: date, home: Path,
         return
     files = [file for file in named if isinstance(file, Path)]
     found.lines += _files(settings, week, files)
-    looked_at = [understood(file, city) for file in files[:MOST_FILES]]
+    with named_if_damaged(files):
+        looked_at = [understood(file, city) for file in files[:MOST_FILES]]
     found.lines += _understood(looked_at)
     found.findings += findings_of_files(looked_at, city)
     of_week = _events(settings, towers, week_clock(week, city.zone), files)
@@ -184,9 +199,11 @@ def _look_at_records(settings: Settings, towers: Towers, week: date, home: Path,
 
 
 def _files(settings: Settings, week: date, files: list[Path]) -> Iterator[tuple[str, str]]:
-    marker = settings.city.visits_complete
-    said = "complete" if is_complete(settings, week) else f"no {marker}: not known to be complete"
+    whole = is_complete(settings, week)
+    said = "complete" if whole else "not known to be complete"
     yield "files", f"{len(files):,}, {sum(file.stat().st_size for file in files) / 1e6:,.1f} MB, {said}"
+    if not whole:
+        yield "", f"schedules wait for it: once all of the week is there, {how_to_complete(settings, week)}"
 
 
 def _understood(files: Sequence[Understood]) -> Iterator[tuple[str, str]]:
@@ -202,7 +219,9 @@ def _understood(files: Sequence[Understood]) -> Iterator[tuple[str, str]]:
             f"identifiers: {_forms(file.identifiers)}; {file.distinct['as is']:,} different, {file.once:,} seen once",
         )
         yield "", f"times: {_forms(file.times)}"
-        yield from (("", _row(row, file.roles.get("user", ""))) for row in file.rows)
+        known = {*file.roles.values()} - {file.roles.get("user")}
+        forms = {name for name, _ in file.columns if name != file.roles.get("user")}  # said once: there may be hundreds
+        yield from (("", _row(row, known if number else forms)) for number, row in enumerate(file.rows))
 
 
 def _layout_of(file: Understood) -> str:
@@ -218,14 +237,15 @@ def _forms(forms: Mapping[Any, int]) -> str:
     return ", ".join(f"{number:,} {form}" for form, number in forms.items()) or "none"
 
 
-def _row(row: Mapping[str, str], user: str) -> str:
-    return "  ".join(f"{name}={value}" for name, value in row.items() if name != user)
+def _row(row: Mapping[str, str], columns: Collection[str]) -> str:
+    shown = {name: value if value == value.strip() else repr(value) for name, value in row.items() if name in columns}
+    return "  ".join(f"{name}={value}" for name, value in shown.items())
 
 
 def _events(settings: Settings, towers: Towers, clock: WeekClock, files: list[Path]) -> WeekOfRecords:
     """Count records, usable or by the reason that they are not, their identifiers and their sites."""
     week = WeekOfRecords(sites=len(towers))
-    with private_database() as connection, unquoted(settings.folder):
+    with private_database() as connection, unquoted(settings.folder, files):
         found = events(connection, antennas_table(towers), clock, files, settings.city, week.records)
         found.create_view("found")
         rows = connection.execute(SUMS).fetchall()
@@ -234,8 +254,8 @@ def _events(settings: Settings, towers: Towers, clock: WeekClock, files: list[Pa
     hours = [hour for *_, first, last, _ in by_reason for hour in (first, last) if hour is not None]
     week.hours = (min(hours), max(hours)) if hours else None
     week.far = sum(int(far) for *_, far in by_reason)
-    in_hour = {hour: int(number) for kind, _, hour, number, *_ in rows if kind == DAY_HOURS}
-    week.by_hour = tuple(in_hour.get(hour, 0) for hour in range(24))
+    in_hour = {hour: int(number) for kind, _, hour, number, *_ in rows if kind == USED_HOURS}
+    week.by_hour = tuple(in_hour.get(hour, 0) for hour in range(HOURS))
     for kind, _, _, _, groups, once, *_ in rows:
         if kind == IDENTIFIERS:
             week.identifiers, week.once = groups, once

@@ -1,10 +1,13 @@
 """Looking: at the files before anything runs, and at everything in a browser."""
 
+import sys
+from collections.abc import Iterator
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from density_assets.cli.options import By, Reason, SettingsFile, Week, act, chosen_week
+from density_assets.cli.options import By, Reason, SettingsFile, Week, act, chosen_week, typed
 
 if TYPE_CHECKING:
     from density_assets.city import City
@@ -28,29 +31,37 @@ def check(
     """
     from density_assets.city import City
     from density_assets.cli.inspection import inspect
+    from density_assets.records.verdict import Verdict
 
     city = City.here()
     looked_by = act(city, by, reason, "an acknowledgement") if acknowledge else None
     if acknowledge and not city.synthetic:
         city.ledger.refuse_unready(city.population)
     found = inspect(city.settings, chosen_week(week, city), city.home)
-    print(found)
-    if looked_by is None:
-        print(_what_next(city))
-        return int(found.verdict)
-    print(_acknowledge(city, looked_by))
-    return 0
+    print(found.shown(get_terminal_size().columns if sys.stdout.isatty() else None))
+    if looked_by is not None:
+        print(_acknowledge(city, looked_by))
+    print("\n".join(_what_next(city, week, ready=looked_by is not None or found.verdict != Verdict.NOT_READY)))
+    return 0 if looked_by else int(found.verdict)
 
 
-def _what_next(city: "City") -> str:
+def _what_next(city: "City", week: str | None, *, ready: bool) -> Iterator[str]:
+    """Where to go from here, in commands that can be typed as they stand but for who and why."""
     from density_assets.privacy.acknowledged import acknowledged
+    from density_assets.privacy.acts import act_under
 
-    if city.synthetic or acknowledged(city.ledger.accounts(), city.settings):
-        return ""
-    return (
-        "\nnobody has acknowledged yet how these files are read, which is asked for before the first release: once you "
-        "have read the above, `density check --acknowledge --by NAME --reason WHY` with the same settings records it"
-    )
+    accounts = city.ledger.accounts()
+    who = "" if act_under(city.settings, None, None) else " --by NAME --reason WHY"
+    yield "\nwhat next:"
+    if not ready:
+        yield f"  mend what is said above, then look again: {typed('check', week=week)}"
+    if not city.synthetic and not accounts.declared:
+        yield f"  open the ledger, once: {typed('ledger init')}{who}"
+    if city.synthetic or acknowledged(accounts, city.settings):
+        yield f"  release the week: {typed('release', week=week)}{who}"
+    else:
+        yield "  nobody has acknowledged yet how these files are read, which is asked for before the first release."
+        yield f"  Once you have read the above: {typed('check --acknowledge', week=week)}{who}"
 
 
 def _acknowledge(city: "City", looked_by: "Act") -> str:

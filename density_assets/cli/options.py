@@ -3,6 +3,7 @@
 import os
 from datetime import date
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -41,6 +42,13 @@ def act(city: "City", by: str | None, reason: str | None, what: str, books: "Acc
     given = act_under(city.settings, by, reason)
     unnamed = given == of_nobody() and (books or city.ledger.accounts()).of_people
     return needed(None if unnamed else given, what)
+
+
+def typed(words: str, *, week: object = None, who: "Act | None" = None) -> str:
+    """A command that can be typed as it stands, about the same settings; from any folder if DENSITY_HOME is set."""
+    given = {"--week": week, "--settings": os.environ.get("DENSITY_SETTINGS")}
+    given |= {"--by": who.by, "--reason": who.reason} if who else {}
+    return " ".join(["density", words, *(f"{option} {quote(str(value))}" for option, value in given.items() if value)])
 
 
 def chosen_week(week: str | None, city: "City") -> date:

@@ -12,7 +12,7 @@ from typing import Any
 
 from density_assets.calendar import parse_week
 from density_assets.city import City
-from density_assets.cli.options import chosen_week
+from density_assets.cli.options import chosen_week, typed
 from density_assets.definitions import build
 from density_assets.errors import BadInput
 from density_assets.graph.jobs import (
@@ -45,7 +45,7 @@ def release_week(city: City, asked: str | None, act: Act | None) -> int:
     _refuse(city, week, act)
     if not _run_week(city, WEEKLY, week, act):
         return 1
-    print("\n".join(_produced(city, str(week))))
+    print("\n".join(_produced(city, str(week), act)))
     return 0
 
 
@@ -186,7 +186,7 @@ def _released(city: City) -> list[date]:
     return sorted(stated | set(map(date.fromisoformat, signed)))
 
 
-def _produced(city: City, week: str) -> Iterator[str]:
+def _produced(city: City, week: str, act: Act | None) -> Iterator[str]:
     store, manifest = city.store, city.files(date.fromisoformat(week)).file("manifest", "json")
     said = json.loads(manifest.read_bytes())
     yield f"\npublished, readable by anybody: hand out the folder {store.release} whole. Of this week it holds"
@@ -204,18 +204,17 @@ def _produced(city: City, week: str) -> Iterator[str]:
         yield f"  {city.weeks_root}/{city.name}/*/{week}/ (one folder for each table)"
     if not is_url(city.weeks_root or ""):
         yield f"  {store.confidential / 'confidential.duckdb'} (views over the above)"
-    yield from _what_next(city, date.fromisoformat(week))
+    yield from _what_next(city, date.fromisoformat(week), act)
 
 
-def _what_next(city: City, week: date) -> Iterator[str]:
+def _what_next(city: City, week: date, act: Act | None) -> Iterator[str]:
     """Where to go from here, in commands that can be typed as they stand."""
-    file = os.environ.get("DENSITY_SETTINGS")
-    these = f" --settings {quote(file)}" if file else ""
+    ask = typed("ask 'cells=all hours=sat:18-23'", week=week)
     yield "what next:"
     yield f"  look at it      {city.files(week).file('report', 'html')} in any browser"
-    yield f"  ask it          density ask 'cells=all hours=sat:18-23' --week {week}{these}"
-    yield f"  see the graph   density ui{these}"
-    yield f"  the next week   density release --week {week + timedelta(weeks=1)}{these}"
-    yield f"  what it costs   density budget{these}"
+    yield f"  ask it          {ask}"
+    yield f"  see the graph   {typed('ui')}"
+    yield f"  the next week   {typed('release', week=week + timedelta(weeks=1), who=act)}"
+    yield f"  what it costs   {typed('budget')}"
     if city.synthetic:
         yield "  your own data   density init my.toml"

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from os.path import expanduser
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
@@ -41,7 +42,7 @@ def init(
         )
     try:
         named = [_wanted(name, value, yes=yes) for name, value in (("cells", cells), ("towers", towers))]
-        pattern = None if users else str(_wanted("visits", visits, yes=yes))
+        pattern = None if users else _wanted("visits", visits, yes=yes)
         _refuse_ours([Path(file) for file in named], pattern)
         found = list(guesses(out, Path(named[0]), Path(named[1]), pattern, users))
         lines = with_answers(found, _answers(given or []))
@@ -68,11 +69,12 @@ def _columns(towers: Path, visits: str | None) -> str:
     return f" ({of_towers}; of the event files: {events})"
 
 
-def _wanted(name: str, value: Path | str | None, *, yes: bool) -> Path | str:
+def _wanted(name: str, value: Path | str | None, *, yes: bool) -> str:
     if value is None and yes:
         simulated = ", or --users N to simulate people" if name == "visits" else ""
         raise BadInput(f"init must know your {name}: give --{name}{simulated}")
-    return value or typer.prompt(f"where are your {name}?", type=str)
+    named = value or typer.prompt(f"where are your {name}?", type=str)
+    return expanduser(named)  # no shell does it in quotes, or in an answer
 
 
 def _refuse_ours(named: Sequence[Path], visits: str | None) -> None:

@@ -32,6 +32,13 @@ def read_public_csv(file: Path, what: str, columns: Sequence[str] = ()) -> pl.Da
     start = content[:LOOKED_AT]
     if start[:2] in BYTE_ORDERS or 4 * start.count(0) > len(start) > 0:
         raise BadInput(f"{file.name}: the {what} must be a CSV in UTF-8, found UTF-16: export it as UTF-8")
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        raise BadInput(
+            f"{file.name}: the {what} must be a CSV in UTF-8, which this is not: of Windows-1252, which holds Latin-1, "
+            "`iconv -f WINDOWS-1252 -t UTF-8` makes it"
+        ) from None
     return pl.read_csv(io.BytesIO(content), infer_schema=False, separator=_mark(content, columns))
 
 

@@ -18,7 +18,7 @@ from density_assets.graph.naming import instance_folder, key, own
 from density_assets.graph.partitions import weekly_partitions
 from density_assets.graph.zones import GROUPS
 from density_assets.privacy.zones import Zone
-from density_assets.records.found_files import is_complete, marker_of, says_which_week
+from density_assets.records.found_files import how_to_complete, is_complete, says_which_week
 from density_assets.settings import Settings
 from resources.alerts import Alert, deliver, quotable
 
@@ -46,8 +46,9 @@ def weekly_schedule(city: City, job: UnresolvedAssetJobDefinition) -> dg.Schedul
             return dg.SkipReason(f"there are no weeks after that of {last}: city.last_week says so")
         if not _delivered(settings, ended[-1]):
             return dg.SkipReason(
-                f"the week of {ended[-1]} must have {marker_of(settings)} beside its visit files: what is "
-                "drawn from a part of them stays drawn. Turn on complete_weeks, which waits for it, or start it by hand"
+                f"the week of {ended[-1]} must be known to be complete, what is drawn from a part of it stays drawn: "
+                f"{how_to_complete(settings, date.fromisoformat(ended[-1]))}. Turn on complete_weeks, which waits for "
+                "that, or start the week by hand"
             )
         return dg.RunRequest(run_key=ended[-1], partition_key=ended[-1])
 

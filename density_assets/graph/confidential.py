@@ -19,7 +19,7 @@ from density_assets.privacy.zones import Zone
 from density_assets.publication.pictures.maps import value_map
 from density_assets.publication.pictures.rhythm import week_rhythm
 from density_assets.records.confinement import refuse_our_files
-from density_assets.records.found_files import is_complete, record_files
+from density_assets.records.found_files import how_to_complete, is_complete, record_files
 from resources.sql.ingest import write_simulated
 from resources.sql.models import model
 from resources.sql.parameters import model_parameters
@@ -59,7 +59,8 @@ def visits(step: RecordStep, antennas: pl.DataFrame, towers: pl.DataFrame, cells
     files = record_files(settings, clock.week)
     refuse_our_files(files, city.home, roots_under(city.home))
     if not is_complete(settings, clock.week):
-        step.warn(f"no {settings.city.visits_complete} beside the visit files: make sure that the week is complete")
+        how = how_to_complete(settings, clock.week)
+        step.warn(f"nothing says that the week is complete: make sure that it is. To say so, {how}")
     rejected = city.engine.ingest(clock, files, settings.city, _progress(step))
     return Made(None, facts={"rejected": rejected})
 

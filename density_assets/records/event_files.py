@@ -16,11 +16,11 @@ import duckdb
 import pyarrow as pa
 
 from density_assets.city_settings import CitySettings
-from density_assets.damage import STREAM_DAMAGE
 from density_assets.errors import BadInput
 from density_assets.records.csv_files import Layout, layout, text_ending
+from density_assets.records.damaged_files import named_if_damaged
 from density_assets.records.parquet_files import open_by_types
-from density_assets.records.text_files import lines
+from density_assets.records.text_files import UNREADABLE, lines
 from density_assets.records.times import (
     INTEGERS,
     NUMBERS,
@@ -32,9 +32,9 @@ from density_assets.records.times import (
 )
 from density_assets.sql_names import literal, quoted
 
-UNREADABLE = "line not readable"  # why a line is left out that is no text, or far too long
 COUNTING = Lock()  # the database may read several streams at once
 COLUMNS = ("visit_user", "visit_date", "visit_time", "visit_tower")  # settings that name columns
+EXACT = 2**53  # below it no two whole numbers are one floating point number
 BLANKS = " \t\u00a0"
 
 Types = Mapping[str, str]  # of columns, as the database names them
@@ -54,7 +54,8 @@ def open_records(
 
     rejected: counts what of the files is no record, by reason, while the records are read.
     """
-    parts = [_as_records(raw, files[0], city) for raw in _read(connection, files, named_columns(city), rejected)]
+    with named_if_damaged(files):
+        parts = [_as_records(raw, files[0], city) for raw in _read(connection, files, named_columns(city), rejected)]
     return reduce(lambda one, other: one.union(other), parts)
 
 
@@ -87,7 +88,7 @@ def _time(types: Types, file: Path, city: CitySettings) -> str:
 def _seconds(kind: str, file: Path, city: CitySettings) -> tuple[str, str]:
     if city.visit_time_format:
         return "null", formatted("t", city.visit_time_format)
-    return time_expressions("t", kind, file)
+    return time_expressions("t", kind, city.visit_time, file)
 
 
 def _is(column: str, kind: str, value: str | float | bool) -> str:
@@ -120,13 +121,10 @@ def no_records(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyRelation
 def _read(
     connection: duckdb.DuckDBPyConnection, files: list[Path], wanted: dict[str, str], rejected: Counter[str]
 ) -> list[duckdb.DuckDBPyRelation]:
-    try:
-        if all(file.suffix.lower() == ".parquet" for file in files):
-            return open_by_types(connection, files, wanted)
-        if all(map(text_ending, files)):
-            return _read_csv(connection, files, wanted, rejected)
-    except STREAM_DAMAGE as error:
-        raise BadInput(f"visit files must be readable, {files[0].name} gave {type(error).__name__}") from None
+    if all(file.suffix.lower() == ".parquet" for file in files):
+        return open_by_types(connection, files, wanted)
+    if all(map(text_ending, files)):
+        return _read_csv(connection, files, wanted, rejected)
     kinds = ", ".join(sorted({"".join(file.suffixes[-2:]) for file in files}))
     raise BadInput(
         f"visit files must all be .parquet or all .csv, .txt or .tsv (also .gz and .zst), got {kinds} (in {files[0]})"
@@ -183,22 +181,35 @@ def _records(files: list[Path], schema: pa.Schema, rejected: Counter[str]) -> It
 
 
 def _user_expression(column: str, kind: str, file: Path, form: str) -> str:
-    """Bytes as their hexadecimal digits; text in the form of the settings."""
+    """Bytes as their hexadecimal digits; text in the form of the settings; whole numbers with a point as digits."""
     if kind in INTEGERS:
         return f"cast({quoted(column)} as bigint)"
     if kind == "BLOB" and form != "digits only":
         return f"hex({quoted(column)})"
-    if kind not in ("VARCHAR", "UBIGINT", "HUGEINT", "UHUGEINT", "UUID"):
-        raise BadInput(
-            f"user identifiers must be integers or text{', or bytes as they are' if kind == 'BLOB' else ''}, "
-            f"column {column!r} of {file} is {kind}"
-        )
-    text = f"cast({quoted(column)} as varchar)"
+    if kind not in ("VARCHAR", "UBIGINT", "HUGEINT", "UHUGEINT", "UUID", "DOUBLE") and not kind.startswith("DECIMAL"):
+        raise no_identifier(column, kind, file, bytes_=kind == "BLOB", float_=kind == "FLOAT")
+    text = f"cast({_whole(quoted(column), kind)} as varchar)"
     return {
         "as is": text,
         "trimmed": f"trim({text}, {literal(BLANKS)})",
         "digits only": f"regexp_replace({text}, '[^0-9]', '', 'g')",
     }[form]
+
+
+def no_identifier(column: str, kind: str, file: object, *, bytes_: bool, float_: bool) -> BadInput:
+    """The error for a column that cannot tell people apart."""
+    more = ", or bytes as they are" if bytes_ else ""
+    why = ", which keeps seven digits, so that many people are one: export it as text or integers" if float_ else ""
+    return BadInput(f"user identifiers must be integers or text{more}, column {column!r} of {file} is {kind}{why}")
+
+
+def _whole(name: str, kind: str) -> str:
+    """SQL for a number that tables keep with a point for want of another type, null if it may stand for several."""
+    if kind == "DOUBLE":
+        return f"case when {name} = trunc({name}) and abs({name}) < {EXACT} then cast({name} as bigint) end"
+    if kind.startswith("DECIMAL"):
+        return f"case when {name} = trunc({name}) then cast({name} as hugeint) end"
+    return name
 
 
 def _tower_expression(column: str, kind: str, file: Path) -> str:

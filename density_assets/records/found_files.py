@@ -5,7 +5,7 @@ any of its moments fall, in the zone of the records. Months and days may be writ
 """
 
 import glob
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date
 from pathlib import Path
 
@@ -40,8 +40,9 @@ def record_files(settings: Settings, week: date) -> list[RecordFile]:
     if missing:
         days = f" for {some(missing)}" if of_days else ""
         raise BadInput(
-            f"the week of {week} must have visit files{days} (or {marker_of(settings)} where there are none, "
-            f"for empty ones); found none at {_shown(visits, settings, week, missing[0])}: check city.visits"
+            f"the week of {week} must have visit files{days}; found none at "
+            f"{_shown(visits, settings, week, missing[0])}: check city.visits, or, if there is nothing to be found, "
+            f"{how_to_complete(settings, week, missing if of_days else ())}"
         )
     return list(found)
 
@@ -66,12 +67,18 @@ def says_which_week(settings: Settings) -> bool:
     return "{week}" in marker or all(mark in marker for mark in OF_DAYS)
 
 
-def marker_of(settings: Settings) -> str:
-    """What makes a week or day complete, for people: the file that says so, or one that could."""
+def how_to_complete(settings: Settings, week: date, days: Sequence[date] = ()) -> str:
+    """What to do to say that a week is complete, for people.
+
+    days: those without files, if it is about them; else all that are not known to be complete.
+    """
+    visits, complete = settings.city.visits or "", settings.city.visits_complete
     if _speaks_of_all(settings):
-        named = settings.city.visits_complete
-        return f"a city.visits_complete such as done/{{week}}, for {named} speaks of other weeks too,"
-    return settings.city.visits_complete
+        return f"name a city.visits_complete such as done/{{week}}, for {complete} speaks of other weeks too"
+    meant = days or [day for day in _days(visits + complete, settings, week) if not _complete(settings, week, day)]
+    files = list(dict.fromkeys(_shown(_marker(visits, complete), settings, week, day) for day in meant))
+    more = f" and the like for {len(files) - 1} more days" if len(files) > 1 else ""
+    return f"make the empty file {files[0]}{more}"
 
 
 def _speaks_of_all(settings: Settings) -> bool:

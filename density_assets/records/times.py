@@ -48,14 +48,18 @@ DAY = r"^(\d{4})(\d\d)(\d\d)$"
 HOURS = r"^(\d\d)(\d\d)(\d\d)($|[^0-9].*$)"
 
 
-def time_expressions(column: str, kind: str, file: Path) -> tuple[str, str]:
-    """SQL for `moment` and `wall_clock` of a column."""
+def time_expressions(column: str, kind: str, named: str, file: Path) -> tuple[str, str]:
+    """SQL for `moment` and `wall_clock` of a column.
+
+    named: what the column is called in the file.
+    """
+    time, nothing = quoted(column), "cast(null as double)"
+    if kind.startswith("DECIMAL"):
+        time, kind = f"cast({time} as double)", "NUMBER"
     kind = "TIMESTAMP" if kind.startswith("TIMESTAMP_") else kind
     kind = "NUMBER" if kind in NUMBERS else kind
     if kind not in MOMENT.keys() | WALL_CLOCK.keys():
-        raise BadInput(f"times must be timestamps, text or seconds since 1970, column {column!r} of {file} is {kind}")
-    nothing = "cast(null as double)"
-    time = quoted(column)
+        raise BadInput(f"times must be timestamps, text or seconds since 1970, column {named!r} of {file} is {kind}")
     return MOMENT.get(kind, nothing).format(time=time), WALL_CLOCK.get(kind, nothing).format(time=time)
 
 
@@ -83,14 +87,14 @@ def formatted(text: str, pattern: str) -> str:
 def year_last(written: Sequence[str]) -> str | None:
     """The pattern of strptime of times such as `04.03.2024 08:15:00`, if all are written so, with the day first."""
     forms = {
-        (found[1], ":%M:%S" if found[3] else ":%M" if found[2] else "")
+        (found[1], ":%M:%S" if found[3] else ":%M" if found[2] else "", found[4] is not None)
         for text in written
-        if (found := re.fullmatch(r"\d\d?([./-])\d\d?\1\d{4} \d\d?(:\d\d)?(:\d\d)?", text.strip()))
+        if (found := re.fullmatch(r"\d\d?([./-])\d\d?\1\d{4} \d\d?(:\d\d)?(:\d\d)?( [AaPp][Mm])?", text.strip()))
     }
     if len(forms) != 1:
         return None
-    mark, minutes = forms.pop()
-    return f"%d{mark}%m{mark}%Y %H{minutes}"
+    mark, minutes, half_days = forms.pop()
+    return f"%d{mark}%m{mark}%Y {f'%I{minutes} %p' if half_days else f'%H{minutes}'}"
 
 
 def raw_text(*columns: str) -> str:

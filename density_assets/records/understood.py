@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -17,51 +18,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from density_assets.city_settings import CitySettings
-from density_assets.damage import STREAM_DAMAGE
 from density_assets.errors import BadInput
 from density_assets.records.csv_files import COMPRESSED, layout, text_ending
 from density_assets.records.parquet_files import READING, ROWS
 from density_assets.records.text_files import lines, opened
+from density_assets.records.usual_names import USUAL, named_as
 from density_assets.records.values import readable
 
 SAMPLE, SHOWN = 10_000, 3  # records looked at, and records repeated
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-IdentifierForm = Literal["integer", "digits", "hex", "binary", "text", "missing"]
+IdentifierForm = Literal["integer", "digits", "hex", "binary", "rounded", "text", "missing"]
 TimeForm = Literal[
     "with a zone", "without a zone", "seconds", "milliseconds", "microseconds", "nanoseconds",
-    "year to second in digits", "time of day", "missing", "not readable",
+    "year to second in digits", "time of day", "date without a time", "missing", "not readable",
 ]  # fmt: skip
-USUAL = {  # names of columns, where settings name none that is there
-    "user": ("user_id", "imsi", "msisdn", "subscriber_id", "subscriber", "user", "caller_id", "teilnehmer", "id"),
-    "date": ("date", "day", "event_date", "call_date", "datum"),
-    "time": (
-        "timestamp",
-        "time",
-        "datetime",
-        "event_time",
-        "start_time",
-        "call_time",
-        "zeit",
-        "uhrzeit",
-        "zeitstempel",
-        "hour",
-    ),
-    "tower": (
-        "tower_id",
-        "cell_id",
-        "cell",
-        "site",
-        "site_id",
-        "antenna",
-        "antenna_id",
-        "cgi",
-        "ecgi",
-        "tower",
-        "standort",
-        "zelle",
-    ),
-}
 BY_SIZE: tuple[tuple[float, TimeForm], ...] = (
     (1e11, "seconds"),
     (1e13, "milliseconds"),
@@ -106,14 +77,13 @@ def understood(file: Path, city: CitySettings) -> Understood:
 
     city: names the columns; where the file has none of that name, the usual names are tried.
     """
-    try:
-        if file.suffix.lower() == ".parquet":
-            return _parquet(file, city)
-        if text_ending(file):
-            return _csv(file, city)
-    except STREAM_DAMAGE as error:
-        raise BadInput(f"visit files must be readable, {file.name} gave {type(error).__name__}") from None
-    raise BadInput(f"visit files must be .parquet, or .csv, .txt or .tsv (also .gz and .zst), got {file.name}")
+    if file.suffix.lower() == ".parquet":
+        return _parquet(file, city)
+    if text_ending(file):
+        return _csv(file, city)
+    raise BadInput(
+        f"visit files must be .parquet, or .csv, .txt or .tsv (.gz, .zst), got {file.name}: unpack or convert it"
+    )
 
 
 def _csv(file: Path, city: CitySettings) -> Understood:
@@ -194,8 +164,8 @@ def identifier_form(value: object) -> IdentifierForm:
     """The form of one identifier."""
     if isinstance(value, bytes):
         return "binary"
-    if isinstance(value, int):
-        return "integer"
+    if isinstance(value, (int, float, Decimal)):
+        return "integer" if value % 1 == 0 else "missing"  # as they are read
     text = "" if value is None else str(value)
     for form, pattern in FORMS.items():
         if re.fullmatch(pattern, text):
@@ -206,6 +176,7 @@ def identifier_form(value: object) -> IdentifierForm:
 FORMS: dict[IdentifierForm, str] = {
     "missing": r"\s*",
     "digits": r"\d+",
+    "rounded": r"\d([.,]\d+)?[eE]\+\d+",
     "hex": "(?:[0-9a-f]{2}){8,}|(?:[0-9A-F]{2}){8,}",
 }
 
@@ -218,6 +189,8 @@ def time_form(value: object, kind: str = "text") -> TimeForm:
     text = "" if value is None else str(value).strip()
     if not text:
         return "missing"
+    if kind.startswith("date") or re.fullmatch(r"\d{4}-\d\d-\d\d", text):
+        return "date without a time"
     if kind.startswith("timestamp"):
         return "with a zone" if "tz=" in kind else "without a zone"
     if re.fullmatch(r"-?\d+([.,]\d+)?(e[+-]?\d+)?", text, re.IGNORECASE):
@@ -225,7 +198,7 @@ def time_form(value: object, kind: str = "text") -> TimeForm:
         if number < 1e8:
             return "time of day" if 0 <= number < 240_000 else "not readable"
         return next((form for limit, form in BY_SIZE if number < limit), "not readable")
-    if re.fullmatch(r"\d\d?:\d\d(:\d\d([.,]\d+)?)?", text):
+    if re.fullmatch(r"\d\d?:\d\d(:\d\d([.,]\d+)?)?( [AaPp][Mm])?", text):
         return "time of day"
     if re.match(r"\d{4}-?\d\d-?\d\d", text):
         return "with a zone" if re.search(r"(Z|[+-]\d\d(:?\d\d)?)$", text[10:]) else "without a zone"
@@ -238,14 +211,10 @@ def _named(city: CitySettings) -> dict[str, str]:
 
 
 def _roles(columns: Sequence[str], city: CitySettings) -> dict[str, str]:
-    """The column of each role: the one that settings name, else the first with a usual name; case is ignored."""
-    by_lower = {column.lower(): column for column in reversed(columns)}
-    found = {}
-    for role, usual in USUAL.items():
-        named = [name for name in [_named(city).get(role)] if name and name in columns]
-        if likely := [*named, *(by_lower[name] for name in usual if name in by_lower)]:
-            found[role] = likely[0]
-    return found
+    """The column of each role: the one that settings name, else the first with a usual name."""
+    named = {role: name for role, name in _named(city).items() if name in columns}
+    likely = {role: named.get(role) or named_as(columns, usual) for role, usual in USUAL.items()}
+    return {role: column for role, column in likely.items() if column is not None}
 
 
 def _plain(roles: Mapping[str, str], city: CitySettings) -> set[str]:

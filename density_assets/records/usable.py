@@ -6,6 +6,8 @@ everybody. A release of records that cannot be used is noise, and is paid for al
 
 from collections.abc import Mapping
 
+from density_assets.records.text_files import TO_UTF8
+
 USABLE, LEFT_OUT = "usable", "left out by visit_where"
 # What to look at, by the reason that records are not used.
 SETTINGS = {
@@ -13,9 +15,9 @@ SETTINGS = {
     "time not readable": "city.visit_time, city.visit_date and city.visit_time_format",
     "hour that does not exist": "city.visit_timezone",
     "outside the week": "city.visit_time, city.visit_timezone, city.timezone and the files of the week",
-    "unknown tower": "city.visit_tower and city.tower_id",
+    "unknown tower": "city.visit_tower and city.tower_id, which must spell antennas alike, with blanks and zeros",
     "tower outside the city": "city.cells and city.tower_crs",
-    "line not readable": "the files",
+    "line not readable": f"the files, which must be UTF-8: {TO_UTF8}",
 }
 
 

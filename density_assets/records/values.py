@@ -18,7 +18,7 @@ def readable(column: pa.Array) -> pa.Array:
     """The same values, null where they are no text or no time; times are in microseconds."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    if pa.types.is_string_view(column.type):
+    if pa.types.is_string_view(column.type) or pa.types.is_null(column.type):  # null: of a file where nobody has any
         column = column.cast(pa.string())
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         return utf8(column)

@@ -4,21 +4,28 @@ A verdict is advice for whoever may read the records, and is stored nowhere: it 
 because that a week was stopped would tell everybody what is in it.
 """
 
+from calendar import day_name
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from statistics import median
 
 from density_assets.city_settings import CitySettings
-from density_assets.records.nights import quieter_than_night
+from density_assets.records.nights import DAY, quieter_than_night
+from density_assets.records.text_files import UNREADABLE
 from density_assets.records.times import year_last
 from density_assets.records.understood import Understood
 from density_assets.records.usable import LEFT_OUT, SETTINGS, USABLE, mostly_unusable
 
 FEW_USABLE = 0.9  # of the records: below it somebody should know why
+LOST_LINES = 0.001  # of the records: letters with accents are lost together with what has them in its name
 FEW_TOWERS = 0.5  # of the sites: a week of a whole city sees most of them
 MANY_ONCE = 0.5  # of the identifiers: people are seen more often than once a week
 FEW_HOURS = 144  # of a week, from the first to the last one with a record: six days
+FEW_OF_A_DAY = 0.2  # of the records of the usual day: a Sunday has more
+MANY_IN_AN_HOUR = 0.5  # of the records, in one hour of the day: dates without a time are midnight
+MANY_OF_ONE = 7 * 24 * 60  # records of an identifier, on average: a phone is seen less than every minute
 FEW_RECORDS = 1_000  # fewer say nothing of towers and identifiers
 
 
@@ -51,7 +58,7 @@ class WeekOfRecords:
     far: how many lie more than a year from the week.
     towers, sites: at how many sites there are usable records, and how many sites there are.
     identifiers, once: how many there are among usable records, and how many of them are seen once.
-    by_hour: how many usable records lie in each hour of the day, on the city's clocks; empty where nobody counted.
+    by_hour: how many usable records lie in each hour of the week, on the city's clocks; empty where nobody counted.
     """
 
     records: Counter[str] = field(default_factory=Counter)
@@ -81,31 +88,59 @@ def findings_of_week(week: WeekOfRecords) -> list[Finding]:
         reason, count = _main_reason(asked)
         found.append(f"{total - usable:,} of {total:,} records cannot be used, {count:,} of them because of "
                      f"{reason!r}: look at {SETTINGS.get(reason, 'the files')}")  # fmt: skip
+    elif (lines := asked[UNREADABLE]) > LOST_LINES * total:
+        found.append(f"{lines:,} of {total:,} lines are no text and are left out: look at {SETTINGS[UNREADABLE]}")
     if week.far:
         found.append(
             f"{week.far:,} records lie more than a year from the week: look at city.visit_time, its format and unit"
         )
-    if usable >= FEW_RECORDS and (hours := _hours_between(week)) < FEW_HOURS:
-        found.append(
+    if usable >= FEW_RECORDS:
+        found += [text for text in (_when(week), *_where_and_who(week, usable)) if text]
+    return [Finding(Verdict.LOOK, text) for text in found]
+
+
+def _when(week: WeekOfRecords) -> str:
+    """What is odd about the hours in which records lie: the first thing, for one mistake shows in many ways."""
+    by_day = [sum(week.by_hour[day : day + DAY]) for day in range(0, len(week.by_hour), DAY)]
+    by_day_hour = [sum(week.by_hour[hour::DAY]) for hour in range(DAY)]
+    if (hours := _hours_between(week)) < FEW_HOURS:
+        return (
             f"records of this week lie in {hours} hours of it, from the first to the last: are these all files of the "
             "week?"
         )
-    elif usable >= FEW_RECORDS and week.by_hour and (quiet := quieter_than_night(week.by_hour)):
-        found.append(
+    if max(by_day_hour) > MANY_IN_AN_HOUR * sum(by_day_hour):
+        hour = by_day_hour.index(max(by_day_hour))
+        return (
+            f"{max(by_day_hour):,} of {sum(by_day_hour):,} records lie in one hour of the day, that from {hour}h: a "
+            "date without a time of day is midnight: look at city.visit_time, and at city.visit_date for dates apart"
+        )
+    if thin := [name for name, number in zip(day_name, by_day, strict=False) if number < FEW_OF_A_DAY * median(by_day)]:
+        return f"few or no records lie on {', '.join(thin)}: are these all files of the week, and are they whole?"
+    if sum(by_day) and (quiet := quieter_than_night(by_day_hour)):
+        return (
             f"fewest records lie from {quiet[0]}h to {quiet[1]}h on the city's clocks, fewer than in any hours of the "
             "night: look at city.timezone, at city.visit_timezone where times carry no zone, and at city.visit_time"
         )
-    if usable >= FEW_RECORDS and week.towers < FEW_TOWERS * week.sites:
-        found.append(
+    return ""
+
+
+def _where_and_who(week: WeekOfRecords, usable: int) -> Iterator[str]:
+    """What is odd about sites and identifiers."""
+    if week.towers < FEW_TOWERS * week.sites:
+        yield (
             f"usable records are at {week.towers:,} of {week.sites:,} sites only: are these all files of the week, and "
             "is the antenna list of this city?"
         )
-    if usable >= FEW_RECORDS and week.once > MANY_ONCE * week.identifiers:
-        found.append(
+    if week.once > MANY_ONCE * week.identifiers:
+        yield (
             f"{week.once:,} of {week.identifiers:,} identifiers are seen once: a column that is no subscriber, or "
             "pseudonyms that change, would promise less than one person's week: look at city.visit_user"
         )
-    return [Finding(Verdict.LOOK, text) for text in found]
+    if usable > MANY_OF_ONE * week.identifiers:
+        yield (
+            f"each of {week.identifiers:,} identifiers has more than a record a minute, on average: a column that is "
+            "no subscriber would make many people one: look at city.visit_user"
+        )
 
 
 def findings_of_geography(antennas: int, outside: int, warnings: Sequence[str]) -> list[Finding]:
@@ -128,7 +163,29 @@ def findings_of_files(files: Sequence[Understood], city: CitySettings) -> list[F
     for file in files:
         for line in suggestions(file, city):
             wanted.setdefault(line.partition("  #")[0], line)
-    return [Finding(Verdict.LOOK, f"the settings may have to say: {line}") for line in sorted(wanted.values())]
+    said = [f"the settings may have to say: {line}" for line in sorted(wanted.values())]
+    spoiled = [text for file in files if (text := _spoiled(file))]
+    return [Finding(Verdict.LOOK, text) for text in (*spoiled[:1], *said)]
+
+
+def _spoiled(file: Understood) -> str:
+    """What an export did to the lines or identifiers of a file, if it is most of them."""
+    if file.unreadable > (1 - FEW_USABLE) * file.sampled:
+        return (
+            f"{file.unreadable:,} of {file.sampled:,} lines looked at in {file.file} are no UTF-8, or have more or "
+            "fewer fields than line 1 names: look at the delimiters of both"
+        )
+    if "date" not in file.roles and 2 * file.times.get("time of day", 0) > file.sampled:
+        return (
+            f"times in {file.file} are times of day and no column seems to have their day: name it by city.visit_date, "
+            "or write it into the files: none is read off a path"
+        )
+    if 2 * file.identifiers.get("rounded", 0) > sum(file.identifiers.values()):
+        return (
+            f"identifiers in {file.file} are written as 4.9E+11: a spreadsheet rounded them, and many people are one: "
+            "export them again as text, without a spreadsheet"
+        )
+    return ""
 
 
 def suggestions(file: Understood, city: CitySettings) -> list[str]:
@@ -142,16 +199,24 @@ def suggestions(file: Understood, city: CitySettings) -> list[str]:
         )
         if role in file.roles and named not in dict(file.columns)
     ]
-    return [*said, *_formats(file, city), *_spellings(file, city), *_zones(file, city)]
+    return [*said, *_days(file, city), *_formats(file, city), *_spellings(file, city), *_zones(file, city)]
+
+
+def _days(file: Understood, city: CitySettings) -> Iterator[str]:
+    """Where the day of a time of day stands, if settings do not say."""
+    if city.visit_date is None and "date" in file.roles and 2 * file.times.get("time of day", 0) > file.sampled:
+        yield f'visit_date = "{file.roles["date"]}"  # times are times of day'
+
+
+def time_format(file: Understood) -> str | None:
+    """How times seem to be written, where the year comes last: which only settings can tell."""
+    wanted = ("date", "time") if "time of day" in file.times else ("time",)
+    columns = [file.roles[role] for role in wanted if role in file.roles]
+    return year_last([" ".join(row.get(column, "") for column in columns) for row in file.rows])
 
 
 def _formats(file: Understood, city: CitySettings) -> Iterator[str]:
-    """How times seem to be written, where the year comes last: which only settings can tell."""
-    written = [
-        " ".join(row[file.roles[role]] for role in ("date", "time") if role in file.roles and row.get(file.roles[role]))
-        for row in file.rows
-    ]
-    if city.visit_time_format is None and (pattern := year_last(written)):
+    if city.visit_time_format is None and (pattern := time_format(file)):
         other = "" if "." in pattern else ", or the month before it?"
         yield f'visit_time_format = "{pattern}"  # the year comes last: is the day first{other or "?"}'
 

@@ -23,9 +23,9 @@ import pyarrow as pa
 from density_assets.calendar import WeekClock
 from density_assets.city_settings import CitySettings
 from density_assets.damage import STREAM_DAMAGE
-from density_assets.errors import BadInput
 from density_assets.geography.cells_and_towers import Towers
 from density_assets.people.population import VisitChunk
+from density_assets.records.damaged_files import unreadable
 from density_assets.records.event_files import no_records, open_records
 from density_assets.records.usable import USABLE
 from resources.faults import fault
@@ -78,7 +78,7 @@ def write_records(
         rejected: Counter[str] = Counter()
         found = events(connection, store.read_public("antennas"), clock, files, city, rejected)
         staged = [staging / f"{part}.arrow" for part in range(parts)]
-        with unquoted(staging):
+        with unquoted(staging, files):
             usable = _stage(found, staged, bounds.rows_at_once, rejected)
         report("visits: records read")
         if warning := unusable_warning({USABLE: usable, **rejected}, store, clock.week):
@@ -148,14 +148,17 @@ def _stage(found: duckdb.DuckDBPyRelation, staged: list[Path], rows_at_once: int
 
 
 @contextmanager
-def unquoted(folder: Path) -> Iterator[None]:
-    """Let no error of a library through: its message and its cause may quote a record."""
+def unquoted(folder: Path, files: Sequence[Path] = ()) -> Iterator[None]:
+    """Let no error of a library through: its message and its cause may quote a record.
+
+    files: those that are read; the error names which of them are damaged.
+    """
     try:
         yield
     except STREAM_DAMAGE as error:
         if said := fault(_native(error), folder):
             raise said from None
-        raise BadInput(f"visit files must be readable, reading them gave {type(error).__name__}") from None
+        raise unreadable(files, error) from None
 
 
 def _split(events: pa.RecordBatch, parts: int) -> Iterator[pa.RecordBatch]:

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from density_assets.city_settings import CitySettings
 from density_assets.damage import ARROW_DAMAGE
 from density_assets.errors import BadInput
-from density_assets.records.event_files import BLANKS, named_columns, not_comparable
+from density_assets.records.event_files import BLANKS, EXACT, named_columns, no_identifier, not_comparable
 from density_assets.records.found_files import store_of
 from density_assets.records.times import SECONDS
 from density_assets.records.values import FARTHEST, FARTHEST_DAY, MOST, UNITS
@@ -78,6 +78,9 @@ def _records(
     wanted = " and ".join(_is(_of(columns, column), value) for column, value in city.visit_where.items()) or "true"
     distinct = {column.name: f"{backquoted(column.name)} {column.stored}" for column in columns}
     raw = session.read.schema(", ".join(distinct.values())).parquet(*map(hadoop_path, files))
+    for column in columns:
+        if pa.types.is_null(column.kind):
+            raw = raw.withColumn(column.name, raw[backquoted(column.name)].cast("string"))
     moment, wall_clock = _time(time)
     return raw.selectExpr(
         f"{_user(user, city.user_form, textual=textual)} as record_user",
@@ -136,6 +139,7 @@ def _column(name: str, kind: pa.DataType, physical: str) -> Column:
         (pa.types.is_float64, "double"),
         (pa.types.is_decimal, f"decimal({getattr(kind, 'precision', 1)}, {getattr(kind, 'scale', 0)})"),
         (pa.types.is_boolean, "boolean"),
+        (pa.types.is_null, "int"),  # stored as numbers, of which there are none
         (_is_text, "string"),
         (_is_bytes, "binary"),
     ):
@@ -145,7 +149,8 @@ def _column(name: str, kind: pa.DataType, physical: str) -> Column:
 
 
 def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+    text = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_null)
+    return any(known(kind) for known in text)
 
 
 def _is_bytes(kind: pa.DataType) -> bool:
@@ -181,19 +186,25 @@ def _text(column: Column) -> str:
 def _user(column: Column, form: str, *, textual: bool) -> str:
     if _is_bytes(column.kind) and form != "digits only":
         return f"hex({backquoted(column.name)})"
-    if not (_is_text(column.kind) or pa.types.is_integer(column.kind)):
-        raise BadInput(
-            f"user identifiers must be integers or text{', or bytes as they are' if _is_bytes(column.kind) else ''}, "
-            f"column {column.name!r} is {column.kind}"
-        )
-    if not _is_text(column.kind):
+    if pa.types.is_integer(column.kind):
         return _text(column) if textual else f"cast({backquoted(column.name)} as bigint)"
-    text = _text(column)
+    if not (_is_text(column.kind) or pa.types.is_float64(column.kind) or pa.types.is_decimal(column.kind)):
+        bytes_, float_ = _is_bytes(column.kind), pa.types.is_float32(column.kind)
+        raise no_identifier(column.name, str(column.kind), "a file", bytes_=bytes_, float_=float_)
+    text = _text(column) if _is_text(column.kind) else f"cast({_whole(column)} as string)"
     return {
         "as is": text,
         "trimmed": f"trim(both '{BLANKS}' from {text})",
         "digits only": f"regexp_replace({text}, '[^0-9]', '')",
     }[form]
+
+
+def _whole(column: Column) -> str:
+    """SQL for a whole number, as `event_files` has it."""
+    name = backquoted(column.name)
+    if pa.types.is_float64(column.kind):
+        return f"case when {name} = rint({name}) and abs({name}) < {EXACT} then cast({name} as bigint) end"
+    return f"case when {name} = floor({name}) then cast({name} as decimal(38, 0)) end"
 
 
 def _tower(column: Column) -> str:
@@ -213,7 +224,9 @@ def _time(column: Column) -> tuple[str, str]:
     if pa.types.is_timestamp(kind):
         seconds = f"({_microseconds(name, column)}) / 1000000"
         return (seconds, NOTHING) if kind.tz else (NOTHING, seconds)
-    if pa.types.is_integer(kind) or pa.types.is_float64(kind):
+    if pa.types.is_null(kind):
+        return NOTHING, NOTHING
+    if pa.types.is_integer(kind) or pa.types.is_float64(kind) or pa.types.is_decimal(kind):
         return SECONDS.format(number=f"cast({name} as double)"), _fourteen_digits(f"cast({name} as double)")
     raise BadInput(
         f"on Spark times must be timestamps or seconds since 1970, column {column.name!r} is {kind}: convert it, or "

@@ -33,7 +33,8 @@ def test_an_operators_semicolons_go_from_init_to_a_verified_release(town, tmp_pa
     said("ledger", "init", *these, *WHO)
     assert "a person must look" in said("release", *these, *WHO, status=2)
     said("check", *these, "--acknowledge", *WHO)
-    assert "what next:" in said("release", *these, *WHO)
+    released = said("release", *these, *WHO)
+    assert f"--settings {settings} --by 'data team' --reason 'weekly releases'\n" in released.partition("what next:")[2]
     manifest = home / f"first/release/manifest_{WEEK}.json"
     key = json.loads(manifest.read_text())["key"]["fingerprint"]
     assert "verified: signed by" in said("verify", str(manifest), "--key", key)

@@ -75,7 +75,7 @@ def open_traces(
         parts = (_lines(connection, mine, header, recipe, keys) for header, mine in by_header.items())
         records = reduce(lambda one, other: one.union(other), parts)
     types = dict(zip(records.columns, map(str, records.types), strict=True))
-    moment, wall_clock = time_expressions("time", types["time"], files[0])
+    moment, wall_clock = time_expressions("time", types["time"], "time", files[0])
     user = """nullif(cast("user" as varchar), '') as record_user"""
     return records.project(f"{user}, {moment} as moment, {wall_clock} as wall_clock, *")
 

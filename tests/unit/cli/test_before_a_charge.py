@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Callable
 
 import pytest
-from commands import WHO
+from commands import WHO, Said
 from runs import MONDAY
 
 from density_assets.city import City
@@ -28,6 +28,7 @@ def test_a_first_release_is_refused_before_a_record_is_read_until_somebody_has_l
     assert looked.status == 1
     assert "NOT ready:" in looked.out
     assert "nobody has acknowledged yet" in looked.out
+    assert f"then look again: density check --week 2007-09-10 --settings {town.settings}" in looked.out
     said = density("check", *these, "--acknowledge", *WHO)
     assert (said.status, "NOT ready:" in said.out, "are acknowledged, by ann" in said.out) == (0, True, True)
     assert "nothing was recorded" in density("check", *these, "--acknowledge", *WHO).out
@@ -43,6 +44,26 @@ def test_a_week_that_should_be_looked_at_ends_with_3_and_one_that_is_ready_with_
     town.write_visits("ann,2007-09-10 08:10:00,A\nann,noon,A\n")
     said = density("check", *these)
     assert (said.status, "look at this:" in said.out) == (3, True)
+
+
+def test_what_check_says_to_do_next_can_be_typed_as_it_stands(density, town, monkeypatch, tmp_path):
+    """With settings in a folder with a blank in its name, and from another folder."""
+    folder = town.folder.rename(town.folder.with_name("our data"))
+    check = ("check", "--settings", str(folder / town.settings.name), "--week", "2007-09-10")
+
+    def next_of(said: Said) -> list[str]:
+        assert said.status == 0, said.err
+        line = next(line for line in said.out.partition("what next:")[2].splitlines() if ": density " in line)
+        return shlex.split(line.partition(": density ")[2].replace("NAME", "ann").replace("WHY", "'a study'"))
+
+    monkeypatch.chdir(folder)
+    opens = next_of(density("check", "--settings", town.settings.name, "--week", "2007-09-10"))
+    monkeypatch.chdir(tmp_path)
+    assert (opens[:2], density(*opens).status) == (["ledger", "init"], 0)
+    acknowledges = next_of(density(*check))
+    releases = next_of(density(*acknowledges))
+    assert (acknowledges[:2], releases[:1]) == (["check", "--acknowledge"], ["release"])
+    assert [releases[releases.index(option) + 1] for option in ("--settings", "--week")] == [check[2], check[4]]
 
 
 def test_a_rehearsal_reads_no_record_charges_nothing_and_leaves_a_table_and_a_figure(density, town, tmp_path):

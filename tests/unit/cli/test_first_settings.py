@@ -50,6 +50,13 @@ def test_the_file_of_a_town_is_loaded_and_its_records_are_ready(init, tmp_path):
     assert inspect(settings, MONDAY, tmp_path / "home").verdict is Verdict.READY
 
 
+def test_a_tilde_in_quotes_is_the_home_of_whoever_types_it(init, town, monkeypatch):
+    monkeypatch.setenv("HOME", str(town.folder))
+    status, out, said = init("--yes", visits="~/visits/{week}/*.csv", towers="~/towers.csv")
+    assert status == 0, said
+    assert load_settings(out).city.visits == "visits/{week}/*.csv"
+
+
 def test_one_odd_record_is_not_told_of(init, town):
     assert init("--yes")[0] == 0
     before = (town.folder / "first.toml").read_text()
@@ -107,6 +114,44 @@ def test_days_that_nothing_says_are_complete_are_said_to_be_by_hand(init, town, 
     status, out, said = init("--yes", visits="events/year={year}/month={month}/day={day}/*.csv")
     assert status == 0, said
     assert load_settings(out).city.visits_complete == complete
+
+
+@pytest.mark.parametrize("pattern", ["{week}.csv", "{year}-{month}-{day}.csv"])
+def test_files_of_weeks_or_days_in_one_folder_are_said_to_be_complete_by_hand(init, town, pattern):
+    """One `_SUCCESS` beside them would speak of all."""
+    for name in ("2007-09-10.csv", "_SUCCESS"):
+        shutil.copy(town.visits / "part-0.csv", town.folder / name)
+    status, out, said = init("--yes", visits=pattern)
+    assert status == 0, said
+    assert load_settings(out).city.visits_complete == "complete/{week}"
+
+
+LANGUAGES = {
+    "German": ("Rufnummer;Datum;Uhrzeit;Zell-ID", "Zell-ID;Länge;Breite"),
+    "French": ("id_abonné;jour;heure;Antenne", "antenne;Longitude;Latitude"),
+    "Spanish": ("Abonado;Fecha;Hora;ID Celda", "idCelda;longitud;latitud"),
+}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_columns_are_known_in_other_languages_and_so_are_dates_that_end_with_the_year(init, town, tmp_path, language):
+    events, antennas = LANGUAGES[language]
+    town.write_visits("")
+    (town.visits / "part-0.csv").write_text(f"{events}\n336123;11.09.2007;08:15:00;A\n336124;12.09.2007;09:00:00;B\n")
+    rows = pl.read_csv(town.folder / "towers.csv", infer_schema=False).select("name", "x", "y")
+    (town.folder / "sites.csv").write_text("\n".join([antennas, *(";".join(row) for row in rows.rows())]) + "\n")
+    status, out, said = init("--yes", towers="sites.csv")
+    assert status == 0, said
+    city = load_settings(out).city
+    assert ";".join((city.visit_user, city.visit_date or "", city.visit_time, city.visit_tower)) == events
+    assert ";".join((city.tower_id or "", city.tower_x, city.tower_y)) == antennas
+    assert city.visit_time_format == "%d.%m.%Y %H:%M:%S"
+    assert "2 usable" in str(inspect(load_settings(out), MONDAY, tmp_path / "home"))
+
+
+def test_commands_in_the_file_can_be_typed_where_its_path_has_blanks():
+    text = settings_text([Guess("name", "x", "")], "my data/first.toml")
+    assert text.count("--settings 'my data/first.toml'`") == 2
 
 
 def test_columns_to_choose_from_are_named_where_nothing_can_be_guessed(init, town):

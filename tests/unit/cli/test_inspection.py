@@ -40,6 +40,52 @@ def test_lines_that_are_no_text_and_times_no_calendar_has(town, tmp_path):
     assert "span 2007-09-10 08h to 2007-09-20 00h" in said
 
 
+def test_lines_with_accents_of_another_encoding_are_told_however_few(town, tmp_path):
+    """They are not lost at random: whoever calls from an antenna with an accent in its name is."""
+    line = "u{},2007-09-10 08:10:00,A,{}\n"
+    text = "".join(line.format(number, "Gespräch" if number % 50 == 0 else "SMS") for number in range(1_000))
+    (town.visits / "part-0.csv").write_bytes(f"user_id,time,tower_id,kind\n{text}".encode("cp1252"))
+    said = " ".join(lines(town, tmp_path))
+    assert "20 of 1,000 lines are no text and are left out: look at the files" in said
+    assert "`iconv -f WINDOWS-1252 -t UTF-8`" in said
+
+
+def test_lines_with_another_number_of_fields_than_column_names_are_told_as_such(town, tmp_path):
+    town.write_visits("".join(f"u{number},2007-09-10 08:10:00,A,\n" for number in range(50)))
+    said = " ".join(lines(town, tmp_path))
+    assert "50 of 50 lines looked at in part-0.csv are no UTF-8, or have more or fewer fields" in said
+
+
+def test_identifiers_that_a_spreadsheet_rounded_are_told(town, tmp_path):
+    town.write_visits("".join(f"4.917{number}E+11,2007-09-10 08:10:00,A\n" for number in range(10)))
+    assert "identifiers in part-0.csv are written as 4.9E+11: a spreadsheet rounded" in " ".join(lines(town, tmp_path))
+
+
+def test_the_file_that_says_complete_is_named_until_it_is_there(town, tmp_path):
+    town.write_visits("ann,2007-09-10 08:10:00,A\n")
+    assert any(line.endswith(" MB, complete") for line in lines(town, tmp_path))
+    marker = town.visits / "_SUCCESS"
+    marker.unlink()
+    wanted = f"schedules wait for it: once all of the week is there, make the empty file {marker}"
+    assert wanted in lines(town, tmp_path)
+    marker.touch()
+    assert wanted not in lines(town, tmp_path)
+
+
+def test_on_a_terminal_long_lines_go_on_below_where_they_began(town, tmp_path):
+    names = [f"column_{number}" for number in range(40)]
+    row = ",".join(["x"] * 40)
+    (town.visits / "part-0.csv").write_text(
+        f"user_id,time,tower_id,{','.join(names)}\nann,2007-09-10 08:10:00,A,{row}\n" * 3
+    )
+    found = inspect(load_settings(town.settings), MONDAY, tmp_path / "home")
+    said = found.shown(80).splitlines()
+    assert max(map(len, said)) <= 80
+    start = next(number for number, line in enumerate(said) if line.startswith("columns "))
+    assert all(line.startswith(" " * 11) for line in said[start + 1 : start + 5])
+    assert str(found).count("column_39") == 2  # in the list of columns and with the first record: not with each
+
+
 def test_what_does_not_fit_memory_goes_where_only_its_owner_can_read(town, tmp_path, monkeypatch):
     town.write_visits("ann,2007-09-10 08:10:00,A\n")
     spilled, looked_at = [], inspection.events
@@ -81,7 +127,7 @@ def test_a_damaged_file_is_told_without_a_word_of_it(town, tmp_path):
     file.write_bytes(content[:-20])
     found = inspect(load_settings(town.settings), MONDAY, tmp_path / "home")
     assert found.verdict is Verdict.NOT_READY
-    assert "visit files must be readable" in found.findings[0].text
+    assert f"visit files must be readable to their ends, 1 of 1 are not: {file} (" in found.findings[0].text
 
 
 def test_a_week_of_which_most_records_cannot_be_used_is_not_ready(town, tmp_path):
@@ -155,6 +201,10 @@ def test_other_spellings_and_times_without_a_zone_are_named_for_the_settings(tow
             "4/3/2024,08:15",
             'visit_time_format = "%d/%m/%Y %H:%M"  # the year comes last: is the day first, or the month before it?',
         ),
+        (
+            "4/3/2024,8:15:00 PM",
+            'visit_time_format = "%d/%m/%Y %I:%M:%S %p"  # the year comes last',
+        ),
         ("2024-03-04,08:15:00", ""),
     ],
 )
@@ -163,7 +213,18 @@ def test_dates_that_end_with_the_year_need_a_format_that_is_named(town, tmp_path
     (town.visits / "part-0.csv").write_text(f"user_id,day,time,tower_id\nann,{line},A\n")
     found = inspect(load_settings(town.settings), MONDAY, tmp_path / "home").findings
     told = [finding.text for finding in found if "visit_time_format = " in finding.text]
-    assert told == ([f"the settings may have to say: {said}"] if said else [])
+    said = f"the settings may have to say: {said}" if said else ""
+    assert [text[: len(said)] for text in told] == ([said] if said else [])
+
+
+def test_dates_without_a_time_are_to_be_looked_at(town, tmp_path):
+    """They are read as midnight: everybody would be at home all week."""
+    days = [f"2007-09-{day}" for day in range(10, 17)]
+    town.write_visits("".join(f"u{n % 50},{day},{'ABCD'[n % 4]}\n" for day in days for n in range(200)))
+    found = inspect(load_settings(town.settings), MONDAY, tmp_path / "home")
+    assert found.verdict is Verdict.LOOK
+    assert "times: 1,400 date without a time" in str(found)
+    assert "1,400 of 1,400 records lie in one hour of the day, that from 0h" in found.findings[0].text
 
 
 @pytest.mark.parametrize(
@@ -186,9 +247,27 @@ def test_a_zone_that_puts_the_night_into_the_day_is_to_be_looked_at(town, tmp_pa
         assert found.findings[0].text.startswith("fewest records lie from 19h to 23h on the city's clocks")
 
 
+def test_times_of_day_need_the_column_of_their_day(town, tmp_path):
+    def said(header: str, line: str) -> str:
+        (town.visits / "part-0.csv").write_text(f"{header}\n{line}\n")
+        return " ".join(lines(town, tmp_path))
+
+    apart, alone = "user_id,datum,time,tower_id", "user_id,time,tower_id"
+    assert 'visit_date = "datum" # times are times of day' in said(apart, "ann,2007-09-10,08:00,A")
+    assert "no column seems to have their day: name it by city.visit_date" in said(alone, "ann,08:00,A")
+
+
+def test_names_of_antennas_are_shown_from_both_sides_with_their_blanks(town, tmp_path):
+    town.write_visits("ann,2007-09-10 08:10:00,A  \n" * 3)
+    said = " ".join(lines(town, tmp_path))
+    assert "their names in the list: 'A', 'B', 'C', 'D'" in said
+    assert "tower_id='A '" in said  # blanks are one here
+    assert "(3 unknown tower): look at city.visit_tower and city.tower_id, which must spell antennas alike" in said
+
+
 def week(**changed) -> WeekOfRecords:
     """A week in which nothing is odd."""
-    usual = {"hours": (0, 167), "towers": 80, "sites": 100, "identifiers": 1_000, "once": 100}
+    usual = {"hours": (0, 167), "towers": 80, "sites": 100, "identifiers": 1_000, "once": 100, "by_hour": [30] * 168}
     return WeekOfRecords(Counter(usable=5_000), **{**usual, **changed})
 
 
@@ -201,6 +280,13 @@ def week(**changed) -> WeekOfRecords:
         (week(hours=(-30, 143)), ""),
         (week(towers=49), "at 49 of 100 sites only"),
         (week(once=501), "501 of 1,000 identifiers are seen once"),
+        (week(identifiers=0), "each of 0 identifiers has more than a record a minute"),
+        (week(by_hour=[30] * 48 + [5] * 24 + [30] * 72 + [5] * 24), "few or no records lie on Wednesday, Sunday: are"),
+        (week(by_hour=[30] * 144 + [7] * 24), ""),
+        (
+            week(by_hour=([700] + [1] * 23) * 7),
+            "4,900 of 5,061 records lie in one hour of the day, that from 0h: a date",
+        ),
     ],
 )
 def test_what_is_odd_is_to_be_looked_at(found, words):

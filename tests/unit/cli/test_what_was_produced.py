@@ -20,7 +20,7 @@ def produced(folder: Path, weeks: str) -> str:
     manifest = city.files(date.fromisoformat(WEEK)).file("manifest", "json")
     manifest.parent.mkdir(parents=True, exist_ok=True)
     manifest.write_text(json.dumps({"files": [], "key": {"fingerprint": "ab"}}))
-    return "\n".join(_produced(city, WEEK))
+    return "\n".join(_produced(city, WEEK, None))
 
 
 def test_weeks_at_a_path_are_named_and_have_views(tmp_path: Path) -> None:

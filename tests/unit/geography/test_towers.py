@@ -152,7 +152,9 @@ def test_an_unreadable_file(tmp_path):
     (tmp_path / "towers.parquet").write_text("this is not a table")
     assert complaint(tmp_path / "towers.parquet").startswith("towers.parquet: the towers must be a Parquet file")
     (tmp_path / "towers.csv").write_bytes("x,y,name\n1,2,Défense\n".encode("latin-1"))
-    assert "a CSV in UTF-8" in complaint(tmp_path / "towers.csv")
+    said = complaint(tmp_path / "towers.csv")
+    assert "a CSV in UTF-8" in said
+    assert "`iconv -f WINDOWS-1252 -t UTF-8` makes it" in said
 
 
 @pytest.mark.parametrize("text", ["", "x,y\n"], ids=["empty", "header only"])

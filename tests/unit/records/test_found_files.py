@@ -9,7 +9,7 @@ import pytest
 from density_assets.calendar import week_clock
 from density_assets.city_settings import CitySettings
 from density_assets.errors import BadInput
-from density_assets.records.found_files import is_complete, record_files, says_which_week
+from density_assets.records.found_files import how_to_complete, is_complete, record_files, says_which_week
 from density_assets.settings import Settings, load_settings
 
 WEEK, NEW_YEAR = date(2007, 9, 10), date(2007, 12, 31)
@@ -84,7 +84,7 @@ def test_days_hold_every_moment_of_the_week_and_no_others():
 
 def test_a_day_without_files_is_an_error_unless_it_is_complete(tmp_path):
     days(tmp_path, WEEK, 6)
-    with pytest.raises(BadInput, match=r"must have visit files for 2007-09-16 \(or _SUCCESS where there are none"):
+    with pytest.raises(BadInput, match=r"for 2007-09-16; .* make the empty file .*/day=16/_SUCCESS$"):
         record_files(of(tmp_path), WEEK)
     sunday = tmp_path / "events/year=2007/month=9/day=16"
     sunday.mkdir()
@@ -95,8 +95,11 @@ def test_a_day_without_files_is_an_error_unless_it_is_complete(tmp_path):
 def test_a_week_of_days_is_complete_when_each_of_them_is(tmp_path):
     days(tmp_path, WEEK, 7)
     folders = sorted((tmp_path / "events/year=2007/month=9").iterdir())
-    for folder in folders:
+    for number, folder in enumerate(folders):
         assert not is_complete(of(tmp_path), WEEK)
+        said = how_to_complete(of(tmp_path), WEEK)
+        assert f"day={folder.name[4:]}/_SUCCESS" in said.replace("day=0", "day=")
+        assert said.endswith(f"_SUCCESS and the like for {6 - number} more days") is (number < 6)
         (folder / "_SUCCESS").touch()
     assert is_complete(of(tmp_path), WEEK)
     assert not is_complete(of(tmp_path, visit_timezone="UTC"), WEEK)  # which has a part of Sunday before
@@ -105,7 +108,7 @@ def test_a_week_of_days_is_complete_when_each_of_them_is(tmp_path):
 def test_another_file_may_say_complete_and_so_may_a_hand(tmp_path):
     days(tmp_path, WEEK, 1)
     named, listed = of(tmp_path, visits_complete="*.crc"), of(tmp_path, visits_complete="done/{week}")
-    with pytest.raises(BadInput, match=r"for 2007-09-11, .* 2007-09-15 and 1 more \(or done/\{week\} where"):
+    with pytest.raises(BadInput, match=r"for 2007-09-11, .* and 1 more; .* make the empty file .*done/2007-09-10$"):
         record_files(listed, WEEK)
     (tmp_path / "done").mkdir()
     assert not is_complete(listed, WEEK)

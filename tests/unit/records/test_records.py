@@ -42,7 +42,7 @@ def test_a_pattern_names_the_files_of_its_week_only(tmp_path):
 
 
 def test_no_files_is_an_error_unless_the_empty_week_is_complete(tmp_path):
-    with pytest.raises(BadInput, match=r"the week of 2007-09-10 must have visit files .* found none at .*v/2007-09-10"):
+    with pytest.raises(BadInput, match=r"the week of 2007-09-10 must have visit files; found none at .*v/2007-09-10"):
         record_files(of("v/{week}/*.csv", tmp_path), WEEK)
     touch(tmp_path, "v/2007-09-10/_SUCCESS")
     assert record_files(of("v/{week}/*.csv", tmp_path), WEEK) == []
@@ -65,8 +65,15 @@ def test_wrong_column_names_are_named_with_the_nearest(tmp_path):
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
-        ({"user_id": [1.5], "time": ["x"], "tower_id": [1]}, "user identifiers must be integers or text"),
-        ({"user_id": [1], "time": [True], "tower_id": [1]}, "times must be timestamps, text or seconds"),
+        ({"user_id": [True], "time": ["x"], "tower_id": [1]}, "user identifiers must be integers or text"),
+        (
+            {"user_id": pl.Series([1.5], dtype=pl.Float32), "time": ["x"], "tower_id": [1]},
+            "FLOAT, which keeps seven digits",
+        ),
+        (
+            {"user_id": [1], "time": [True], "tower_id": [1]},
+            "times must be timestamps, .* column 'time' of .* is BOOLEAN",
+        ),
     ],
 )
 def test_columns_of_a_type_that_cannot_be_read(tmp_path, columns, words):

@@ -99,7 +99,7 @@ def test_a_column_of_dates_is_the_one_that_settings_name(tmp_path):
 @pytest.mark.parametrize(
     ("value", "form"),
     [(7, "integer"), ("007", "digits"), ("00a1" * 8, "hex"), (b"\1", "binary"), ("ann", "text"), ("", "missing"),
-     (None, "missing"), ("cafe", "text")],
+     (None, "missing"), ("cafe", "text"), (491700000001.0, "integer"), (float("nan"), "missing"), (1.5, "missing")],
 )  # fmt: skip
 def test_forms_of_identifiers(value, form):
     assert identifier_form(value) == form
@@ -119,6 +119,7 @@ def test_forms_of_identifiers(value, form):
         (1189404900000000000, "nanoseconds"),
         ("081500", "time of day"),
         ("8:15", "time of day"),
+        ("2007-09-10", "date without a time"),
         ("10/09/2007 08:15", "not readable"),
         ("noon", "not readable"),
         ("1e999", "not readable"),
@@ -135,8 +136,14 @@ def test_forms_of_times(value, form):
         ("r.csv", b"208010000000001;20070910;A\n", "line 1 must name the columns"),
         ("r.csv", "user_id,time\n1,2\n".encode("utf-16"), "text must be UTF-8, r.csv is UTF-16"),
         ("r.csv", "user_id,time\n1,2\n".encode("utf-16-le"), "text must be UTF-8, r.csv is UTF-16"),
-        ("r.parquet", b"208010000000001", "must be readable, r.parquet gave"),
-        ("r.xlsx", b"208010000000001", "must be .parquet, or .csv"),
+        (
+            "r.csv",
+            "user_id,Straße\n1,2\n".encode("cp1252"),
+            "line 1 of r.csv is not: .* `iconv -f WINDOWS-1252",
+        ),
+        ("r.csv", gzip.compress(b"user_id,time\n", mtime=0), "r.csv begins as .gz does: rename or unpack it"),
+        ("r.csv", b"\nuser_id,time\n208010000000001,2\n", "r.csv is empty in line 1: leave out empty lines"),
+        ("r.zip", b"208010000000001", "must be .parquet, or .csv.*, got r.zip: unpack or convert it"),
     ],
 )
 def test_a_file_that_no_record_can_be_read_of_is_refused_unquoted(tmp_path, name, content, words):

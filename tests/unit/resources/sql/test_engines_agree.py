@@ -119,6 +119,13 @@ def hostile_files(folder: Path, week: date) -> list[Path]:
     files.append(write(folder / f"{week}_float_towers.parquet", users, raw, floats))
     decimals = pa.array(["1.50", "12.00", None, "0.00"] * (size // 4)).cast(pa.decimal128(12, 2))
     files.append(write(folder / f"{week}_decimal_towers.parquet", users, raw, decimals))
+    none = pa.nulls(size)
+    everything = {"users": (none, raw, places), "times": (users, none, places), "towers": (users, raw, none)}
+    files += [write(folder / f"{week}_no_{name}.parquet", *columns) for name, columns in everything.items()]
+    half = pa.array([float("nan"), 1.5, 2.0**53, -7.0, 1e300, 12.0, float("inf"), None] * (size // 8))
+    files.append(write(folder / f"{week}_float_users.parquet", half, raw, places))
+    many = pa.array(["1.5", "12", "99999999999999999999", "-7", None] * (size // 5)).cast(pa.decimal128(38, 10))
+    files.append(write(folder / f"{week}_decimal_users.parquet", many, many.cast(pa.decimal128(38, 2)), places))
     broken = pa.array([b"ok", b"\xff\xfe", b"\xc3\x28"] * (size // 4), pa.binary()).cast(pa.string(), safe=False)
     files.append(write(folder / f"{week}_broken.parquet", broken, raw[: len(broken)], places[: len(broken)]))
     return files

@@ -315,10 +315,10 @@ def test_a_parquet_file_without_a_column_is_named(store):
         stored(store, files)
 
 
-def complaint(store: Store, file: Path) -> str:
-    """What is printed of a file that is refused."""
+def complaint(store: Store, *files: Path) -> str:
+    """What is printed of files that are refused."""
     try:
-        stored(store, [file])
+        stored(store, [*files])
     except BadInput as error:
         return "".join(traceback.format_exception(error))
     return ""
@@ -351,3 +351,29 @@ def test_an_unreadable_file(store, name, content):
     file.write_bytes(content)
     with pytest.raises(BadInput, match="visit files must be readable"):
         stored(store, [file])
+
+
+@pytest.mark.parametrize("kind", ["csv.gz", "csv.zst", "parquet"])
+def test_every_damaged_file_of_many_is_named_with_what_to_do(store, kind):
+    """They are copied again together, so all must be known, also where the beginning of a file is whole."""
+    files = [store.folder / f"part-{number}.{kind}" for number in range(4)]
+    for number, file in enumerate(files):
+        rows = pl.DataFrame({"user_id": random.Random(number).sample(range(10**9), 60_000)})
+        rows = rows.with_columns(time=pl.lit("2007-09-10 08:00:00"), tower_id=pl.lit("A"))
+        if kind == "parquet":
+            rows.write_parquet(file, row_group_size=1_000)
+            continue
+        with pa.output_stream(str(file), compression="gzip" if kind == "csv.gz" else "zstd") as out:
+            out.write(rows.write_csv().encode())
+    for number in (1, 3):
+        content = bytearray(files[number].read_bytes())
+        middle = len(content) // 2
+        if kind == "parquet":
+            content[middle : middle + 4_000] = bytes(4_000)
+        else:
+            del content[middle:]
+        files[number].write_bytes(content)
+    said = complaint(store, *files)
+    assert "2 of 4 are not: " in said, said
+    assert [file.name in said for file in files] == [False, True, False, True]
+    assert "copy or export them again" in said

@@ -163,6 +163,39 @@ def test_identifiers_of_bytes_are_their_hexadecimal_digits(store, kind):
     assert visits(store, file) == ({("00FF10AB", 32, "A"), ("01020304", 32, "B")}, {"no user": 1})
 
 
+@pytest.mark.parametrize("kind", [pa.float64(), pa.decimal128(20, 0), pa.decimal128(38, 10)], ids=str)
+def test_identifiers_that_tables_keep_with_a_point_are_their_digits(store, kind):
+    """Pandas keeps integers with gaps as floats, databases keep numbers of any size as decimals."""
+    users = pa.array([208010000000001, 208010000000001, None]).cast(kind)
+    files = [store.folder / "whole.parquet", store.folder / "point.parquet"]
+    for file, identifiers in zip(files, (pa.array([208010000000001] * 3), users), strict=True):
+        rows = {"user_id": identifiers, "time": [1189491300] * 3, "tower_id": ["A", "A", "B"]}
+        pq.write_table(pa.table(rows), file)
+    assert visits(store, *files) == ({("208010000000001", 32, "A"), ("208010000000001", 32, "B")}, {"no user": 1})
+
+
+def test_numbers_that_may_stand_for_several_people_are_nobody(store):
+    users = [2.0**53, 1.5, float("nan"), 7.0]
+    file = table(store, user_id=users, time=[1189491300] * 4, tower_id=["A"] * 4)
+    assert visits(store, file) == ({("7", 32, "A")}, {"no user": 3})
+
+
+@pytest.mark.parametrize(
+    ("column", "reason"), [("user_id", "no user"), ("time", "time not readable"), ("tower_id", "unknown tower")]
+)
+def test_a_file_where_nobody_has_a_value_stops_no_week(store, column, reason):
+    """Such a column has a type of its own, that of nothing."""
+    rows = {"user_id": [7], "time": [1189491300], "tower_id": ["A"]}
+    pq.write_table(pa.table({**rows, column: pa.nulls(1)}), store.folder / "none.parquet")
+    assert visits(store, table(store, **rows), store.folder / "none.parquet")[1] == {reason: 1}
+
+
+@pytest.mark.parametrize("kind", [pa.decimal128(20, 0), pa.decimal128(38, 6)], ids=str)
+def test_times_of_databases_may_be_decimals(store, kind):
+    file = table(store, user_id=[7], time=pa.array([1189491300]).cast(kind), tower_id=["A"])
+    assert visits(store, file) == ({(7, 32, "A")}, {})
+
+
 @pytest.mark.parametrize("old", [False, True], ids=["microseconds", "INT96"])
 def test_times_without_a_zone_are_those_of_the_zone_named(store, old):
     """Sunday 22:30 in UTC is Monday 0:30 in Paris, and Sunday 22:30 a week later is the next Monday."""

@@ -78,8 +78,8 @@ def test_what_spark_does_not_read_is_refused_and_says_what_to_do(tmp_path):
     for setting in ("visit_date", "visit_time_format"):
         said = refused(tmp_path, [int96], CitySettings.model_construct(**{setting: "%Y%m%d %H"}))
         assert f"city.{setting} is for text: convert it, or use DuckDB" in said
-    float_users = write(tmp_path / "float.parquet", pa.array([1.5]), pa.array([0]), pa.array(["A"]))
-    assert "user identifiers must be integers or text" in refused(tmp_path, [float_users])
+    float_users = write(tmp_path / "float.parquet", pa.array([1.5], pa.float32()), pa.array([0]), pa.array(["A"]))
+    assert "is float, which keeps seven digits, so that many people are one" in refused(tmp_path, [float_users])
     damaged = tmp_path / "damaged.parquet"
     damaged.write_bytes(b"PAR1" * 10)
     assert "visit files must be readable, damaged.parquet gave" in refused(tmp_path, [damaged])
