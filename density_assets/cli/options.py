@@ -44,11 +44,11 @@ def act(city: "City", by: str | None, reason: str | None, what: str, books: "Acc
     return needed(None if unnamed else given, what)
 
 
-def typed(words: str, *, week: object = None, who: "Act | None" = None) -> str:
+def typed(words: str, who: "Act | None" = None, **options: object) -> str:
     """A command that can be typed as it stands, about the same settings; from any folder if DENSITY_HOME is set."""
-    given = {"--week": week, "--settings": os.environ.get("DENSITY_SETTINGS")}
-    given |= {"--by": who.by, "--reason": who.reason} if who else {}
-    return " ".join(["density", words, *(f"{option} {quote(str(value))}" for option, value in given.items() if value)])
+    given = {**options, "settings": os.environ.get("DENSITY_SETTINGS")}
+    given |= {"by": who.by, "reason": who.reason} if who else {}
+    return " ".join(["density", words, *(f"--{name} {quote(str(value))}" for name, value in given.items() if value)])
 
 
 def chosen_week(week: str | None, city: "City") -> date:

@@ -1,7 +1,6 @@
 """Weeks run from a terminal: one, or one after another until the first that is refused."""
 
 import json
-import os
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -132,14 +131,9 @@ def _one_by_one(city: City, job: str, weeks: list[date], command: str, act: Act 
         return 0
     print(f"stopped at: {weeks[done]}, for the reason given above")
     print(f"not tried: {', '.join(map(str, weeks[done + 1 :])) or 'none'}")
-    print(f"to go on: make {command} FROM={weeks[done]} TO={weeks[-1]}{_as_asked(act)}")
+    words = f"{command} --again" if again else command
+    print(f"to go on: {typed(words, act, **{'from': weeks[done], 'to': weeks[-1]})}")
     return 1
-
-
-def _as_asked(act: Act | None) -> str:
-    """The settings, the name and the reason of this command, as `make` takes them."""
-    given = {"SETTINGS": os.environ.get("DENSITY_SETTINGS"), "BY": act and act.by, "REASON": act and act.reason}
-    return "".join(f" {name}={quote(value)}" for name, value in given.items() if value)
 
 
 def _run_week(city: City, job: str, week: date, act: Act | None, *, again: bool = False) -> bool:

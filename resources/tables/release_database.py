@@ -19,7 +19,7 @@ from density_assets.errors import BadInput
 from density_assets.sql_names import quoted
 from resources.faults import fault
 from resources.tables.databases import remove_partial, replacing, writing
-from resources.tables.files import close_to_others, make_folder, write_durably
+from resources.tables.files import close_to_others, make_folder, private_files, write_durably
 from resources.tables.released import WEEKS, ReleasedTables, read_whole
 
 TEXT = duckdb.sqltype("varchar")
@@ -33,8 +33,8 @@ Versions = dict[str, Version]  # by the path below the folder of tables; that of
 def export(tables: ReleasedTables) -> list[str]:
     """Bring the database up to date; returns the files it had to read.
 
-    When files were written is noted beside the locks, not with what is handed out: from the first table of a run to
-    its draws it takes the longer the more records there are.
+    When files were written is noted beside the locks, for the owner alone: from the first table of a run to its draws
+    it takes the longer the more records there are.
     """
     database, noted = tables.release_database, tables.locks / f"{LISTED}.json"
     with tables.locked("release"):
@@ -47,7 +47,8 @@ def export(tables: ReleasedTables) -> list[str]:
             stale = list(files)
             _build(database, tables.tables, files)
         close_to_others(database)
-        write_durably(noted, json.dumps({**files, database.name: _version(database)}).encode())
+        with private_files():
+            write_durably(noted, json.dumps({**files, database.name: _version(database)}).encode())
     return stale
 
 
@@ -115,7 +116,7 @@ def _build(database: Path, folder: Path, files: Iterable[str]) -> None:
             read_whole(folder / name)  # says which of them is damaged, and how to mend it
         raise fault(error, folder) or BadInput(
             f"the tables in {folder} must fit into a database, putting them there gave {type(error).__name__}: "
-            "`make rebuild` makes them again from stored draws, at no charge"
+            "`density rebuild` makes them again from stored draws, at no charge"
         ) from None
 
 

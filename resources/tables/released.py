@@ -112,8 +112,8 @@ def read_whole(file: Path) -> pl.DataFrame:
         return pl.read_parquet(file.read_bytes())
     except POLARS_DAMAGE as error:
         # Of several damaged weeks each is made again by its own run, so the week is named.
-        week = "" if file.parent.name == "tables" else f" FROM={file.stem} TO={file.stem}"
+        week = "" if file.parent.name == "tables" else f" --from {file.stem} --to {file.stem}"
         raise BadInput(
-            f"{file} must be a Parquet file, but it is damaged ({type(error).__name__}): `make rebuild{week}` makes it "
-            "again from stored draws, at no charge"
+            f"{file} must be a Parquet file, but it is damaged ({type(error).__name__}): `density rebuild{week}` makes "
+            "it again from stored draws, at no charge"
         ) from None

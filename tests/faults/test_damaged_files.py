@@ -33,7 +33,7 @@ def test_damaged_tables_and_their_database_are_rebuilt_from_the_stored_draws(tow
     # the second week has no files: the first is done, the third is not tried
     assert done.returncode == 1
     assert f"done: {WEEK}\nstopped at: 2007-09-17" in done.stdout
-    assert "not tried: 2007-09-24\nto go on: make backfill FROM=2007-09-17 TO=2007-09-24" in done.stdout
+    assert "not tried: 2007-09-24\nto go on: density backfill --from 2007-09-17 --to 2007-09-24" in done.stdout
     assert "the week of 2007-09-17 must have visit files" in done.stderr
 
     release = home / "town/release"
@@ -43,9 +43,9 @@ def test_damaged_tables_and_their_database_are_rebuilt_from_the_stored_draws(tow
     (town.visits / "part-0.csv").unlink()  # records may be gone by then
     for table in (home / "town/confidential").glob("*/*.parquet"):
         table.unlink()
-    with pytest.raises(BadInput, match=r"cells\.parquet must be a Parquet file, but it is damaged.*make rebuild"):
+    with pytest.raises(BadInput, match=r"cells\.parquet must be a Parquet file, but it is damaged.*density rebuild"):
         Store(home, "town").read_public("cells")
-    with pytest.raises(BadInput, match=rf"density/{WEEK}\.parquet must be a Parquet file.*make rebuild"):
+    with pytest.raises(BadInput, match=rf"density/{WEEK}\.parquet must be a Parquet file.*density rebuild"):
         Store(home, "town").read_week_before("density", NEXT)
 
     rebuilt = density(home, "rebuild", *settings)
@@ -93,7 +93,7 @@ def test_each_damaged_week_is_named_until_all_are_rebuilt(town, tmp_path):
     assert stopped.returncode == 1  # its tables are made, the database cannot be
     words = f"smoothed_series/{NEXT}.parquet must be a Parquet file, but it is damaged"
     assert words in stopped.stderr
-    assert f"`make rebuild FROM={NEXT} TO={NEXT}`" in stopped.stderr
+    assert f"`density rebuild --from {NEXT} --to {NEXT}`" in stopped.stderr
     assert released_counts(release).equals(before)
     rebuilt = density(home, "rebuild", *settings, "--from", str(NEXT), "--to", str(NEXT))
     assert rebuilt.returncode == 0, rebuilt.stderr

@@ -148,7 +148,7 @@ def test_a_released_table_that_is_damaged_is_an_error_and_never_a_panic(tmp_path
         try:
             read_whole(file)
         except BadInput as error:
-            refused += "make rebuild" in str(error)
+            refused += "density rebuild" in str(error)
     assert refused > 300
     file.write_bytes(content)
     assert read_whole(file).equals(frame())
@@ -162,7 +162,7 @@ def test_a_panic_of_polars_is_an_error_like_any_other(store, monkeypatch, tmp_pa
     monkeypatch.setattr(pl, "read_parquet", panic)
     with pytest.raises(BadInput, match=AGAIN):
         store.read_week("visits", WEEK)
-    with pytest.raises(BadInput, match="make rebuild"):
+    with pytest.raises(BadInput, match="density rebuild"):
         store.read_public("numbers")
     file = store.public_file("numbers")
     assert list(disagreements(file, file, file)) == ["numbers.parquet cannot be read: PanicException"]

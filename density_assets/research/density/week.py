@@ -50,7 +50,7 @@ def load_week(source: Source) -> Week:
             "with the truth, which nobody pays for. Simulate people on the same geography: city.users, no city.visits"
         )
     if not all(store.has_week(table, week) for table in ("visit_total", "tower_totals")):
-        raise BadInput(f"the week of {week} of {settings.city.name} must be materialised first: make release")
+        raise BadInput(f"the week of {week} of {settings.city.name} must be materialised first: `density release`")
     towers, places = store.read_public("towers")["tower_id"], places_from(source.public, "cover")
     original = series.matrix(store.read_week("tower_series", week), towers, "original").astype(np.float64)
     return Week(

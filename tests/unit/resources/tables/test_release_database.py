@@ -170,7 +170,7 @@ def test_a_damaged_table_is_named_and_the_database_stays(tables):
     export(tables)
     before = exported(tables)
     tables.release_file("density", NEXT).write_bytes(b"not a table")
-    with pytest.raises(BadInput, match=rf"density/{NEXT}\.parquet must be a Parquet file.*FROM={NEXT} TO={NEXT}"):
+    with pytest.raises(BadInput, match=rf"density/{NEXT}\.parquet must be a Parquet file.*--from {NEXT} --to {NEXT}"):
         export(tables)
     assert exported(tables) == before
     tables.write_release_week("density", NEXT, COUNTS, "r2")

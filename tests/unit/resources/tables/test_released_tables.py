@@ -75,9 +75,9 @@ def test_a_damaged_file_says_what_to_do(tables, damage):
     tables.write_release_week("density", WEEK, FRAME, "r1")
     for file in (tables.public_file("cells"), tables.release_file("density", WEEK)):
         file.write_bytes(damage(file.read_bytes()))
-    with pytest.raises(BadInput, match=r"cells\.parquet must be a Parquet file.*damaged.*`make rebuild` makes"):
+    with pytest.raises(BadInput, match=r"cells\.parquet must be a Parquet file.*damaged.*`density rebuild` makes"):
         tables.read_public("cells")
-    mended_by = f"`make rebuild FROM={WEEK} TO={WEEK}` makes it again"
+    mended_by = f"`density rebuild --from {WEEK} --to {WEEK}` makes it again"
     with pytest.raises(BadInput, match=rf"density/2007-09-10\.parquet must be a Parquet file.*{mended_by}"):
         tables.read_release_week("density", WEEK, "r1")
     with pytest.raises(BadInput, match=mended_by):
