@@ -163,7 +163,7 @@ def _run(city: City, job: str, act: Act | None = None, **options: Any) -> Ended:
 def _weeks(city: City, first: str, last: str | None) -> list[date]:
     start, end = week_of(city, first), week_of(city, last or first)
     if end < start:
-        raise BadInput(f"the last week must not lie before the first, got FROM={start} and TO={end}")
+        raise BadInput(f"the last week must not lie before the first, got --from {start} --to {end}")
     return [start + timedelta(weeks=n) for n in range((end - start).days // 7 + 1)]
 
 
