@@ -74,9 +74,9 @@ def _broken(problem: Exception) -> int:
     if isinstance(problem, (LedgerError, BudgetRefused, PolicyRefused)):
         return _refused(problem)
     causes = list(_causes(problem))
-    faults = [said for cause in causes if isinstance(cause, FAULTS) and (said := fault(cause, home_here()))]
-    if faults:
-        return _refused(faults[0])
+    faults = (fault(cause, home_here()) for cause in causes if isinstance(cause, FAULTS))
+    if said := next(filter(None, faults), None):
+        return _refused(said)
     # Dagster alone uses these; what they say quotes statements and values.
     if any(type(cause).__module__.startswith(("sqlalchemy.", "dagster_postgres.")) for cause in causes):
         return _refused(

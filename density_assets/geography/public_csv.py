@@ -19,6 +19,7 @@ from density_assets.errors import BadInput
 CSV_DAMAGE = (*POLARS_DAMAGE, EOFError, zlib.error, csv.Error)  # what reading a damaged file may raise
 MARKS = ",;\t|"
 BYTE_ORDERS = (b"\xff\xfe", b"\xfe\xff")  # that UTF-16 begins with
+TO_UTF8 = "of Windows-1252, which holds Latin-1, `iconv -f WINDOWS-1252 -t UTF-8` makes it"
 DECIMAL_COMMA = r"^[+-]?[0-9]+,[0-9]+$"
 LOOKED_AT = 4_096  # bytes; without such a mark, UTF-16 shows by its zeros
 
@@ -35,10 +36,7 @@ def read_public_csv(file: Path, what: str, columns: Sequence[str] = ()) -> pl.Da
     try:
         content.decode()
     except UnicodeDecodeError:
-        raise BadInput(
-            f"{file.name}: the {what} must be a CSV in UTF-8, which this is not: of Windows-1252, which holds Latin-1, "
-            "`iconv -f WINDOWS-1252 -t UTF-8` makes it"
-        ) from None
+        raise BadInput(f"{file.name}: the {what} must be a CSV in UTF-8, which this is not: {TO_UTF8}") from None
     return pl.read_csv(io.BytesIO(content), infer_schema=False, separator=_mark(content, columns))
 
 

@@ -15,15 +15,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from density_assets.errors import BadInput
+from density_assets.geography.public_csv import BYTE_ORDERS, TO_UTF8
 from density_assets.records.values import utf8
 
 FIRST_LINE_BYTES = 1 << 20
-UTF16 = (b"\xff\xfe", b"\xfe\xff")  # how such a file begins
-PACKED = {b"\x1f\x8b": ".gz", b"\x28\xb5\x2f\xfd": ".zst", b"PK\x03\x04": ".zip"}  # and these
+PACKED = {b"\x1f\x8b": ".gz", b"\x28\xb5\x2f\xfd": ".zst", b"PK\x03\x04": ".zip"}  # how such a file begins
 LONGEST = 2_000_000  # bytes of a line
 CHUNK = 1 << 22
 UNREADABLE = "line not readable"  # why a line is left out that is no text, or far too long
-TO_UTF8 = "of Windows-1252, which holds Latin-1, `iconv -f WINDOWS-1252 -t UTF-8` makes it"
 NEWLINE, RETURN = b"\n\r"
 
 
@@ -45,7 +44,7 @@ def first_line(file: Path) -> str:
     line = re.split(rb"[\r\n]", start, maxsplit=1)[0]
     if inside := next((ending for begin, ending in PACKED.items() if start.startswith(begin)), None):
         raise BadInput(f"a file must be what its name says, {file.name} begins as {inside} does: rename or unpack it")
-    if start.startswith(UTF16) or b"\0" in line:
+    if start.startswith(BYTE_ORDERS) or b"\0" in line:
         raise BadInput(f"text must be UTF-8, {file.name} is UTF-16 or no text: `iconv -f UTF-16 -t UTF-8` converts it")
     if not line or len(line) == FIRST_LINE_BYTES:
         found = "endless" if line else "empty in line 1: leave out empty lines before the names, and files of no bytes"

@@ -175,7 +175,7 @@ def _spoiled(file: Understood) -> str:
             f"{file.unreadable:,} of {file.sampled:,} lines looked at in {file.file} are no UTF-8, or have more or "
             "fewer fields than line 1 names: look at the delimiters of both"
         )
-    if "date" not in file.roles and 2 * file.times.get("time of day", 0) > file.sampled:
+    if "date" not in file.roles and _mostly_of_day(file):
         return (
             f"times in {file.file} are times of day and no column seems to have their day: name it by city.visit_date, "
             "or write it into the files: none is read off a path"
@@ -204,8 +204,12 @@ def suggestions(file: Understood, city: CitySettings) -> list[str]:
 
 def _days(file: Understood, city: CitySettings) -> Iterator[str]:
     """Where the day of a time of day stands, if settings do not say."""
-    if city.visit_date is None and "date" in file.roles and 2 * file.times.get("time of day", 0) > file.sampled:
+    if city.visit_date is None and "date" in file.roles and _mostly_of_day(file):
         yield f'visit_date = "{file.roles["date"]}"  # times are times of day'
+
+
+def _mostly_of_day(file: Understood) -> bool:
+    return 2 * file.times.get("time of day", 0) > file.sampled
 
 
 def time_format(file: Understood) -> str | None:

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import polars as pl
 import pytest
-from ingested import ANTENNAS, WEEK, rows, stored, town_store
+from ingested import ANTENNAS, WEEK, rows, stored
 
 from density_assets.calendar import week_clock
 from density_assets.city_settings import CitySettings
@@ -16,11 +16,6 @@ from density_assets.settings import EngineSettings
 from resources.sql import ingest
 from resources.sql.duckdb_engine import DuckdbEngine
 from resources.tables.store import Store
-
-
-@pytest.fixture
-def store(tmp_path):
-    return town_store(tmp_path)
 
 
 def csv(store: Store, *lines: str, name: str = "r.csv") -> Path:

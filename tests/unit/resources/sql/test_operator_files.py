@@ -5,14 +5,9 @@ from datetime import datetime
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from ingested import table, text, town_store, visits
+from ingested import table, text, visits
 
 from density_assets.errors import BadInput
-
-
-@pytest.fixture
-def store(tmp_path):
-    return town_store(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["r.csv", "r.csv.gz", "r.csv.zst", "r.txt", "r.TSV"])

@@ -9,16 +9,10 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from ingested import rows, stored, town_store
+from ingested import rows, stored
 
 from density_assets.errors import BadInput
 from resources.tables.store import Store
-
-
-@pytest.fixture
-def store(tmp_path):
-    return town_store(tmp_path)
-
 
 SECRET = b"zq7x_zq7x\xff\xfe"
 TEXTS = [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())]

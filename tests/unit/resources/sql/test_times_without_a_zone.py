@@ -6,14 +6,9 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from ingested import AUTUMN, SPRING, WEEK, table, text, town_store, visits
+from ingested import AUTUMN, SPRING, WEEK, table, text, visits
 
 from density_assets.calendar import week_clock
-
-
-@pytest.fixture
-def store(tmp_path):
-    return town_store(tmp_path)
 
 
 @pytest.mark.parametrize("old", [False, True], ids=["microseconds", "INT96"])
