@@ -8,6 +8,7 @@ where the file is as it expects; else the models run themselves. Tests compare a
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ Bools = NDArray[np.bool_]
 STANDS_FOR = {"truncated_visits": "43d946307254e226", "tower_series": "042b73e40e25df4f"}  # digests of models
 VISIT = ("user_id", "hour", "tower_id", "user_key")
 ROWS_AT_ONCE = 500_000
+ROWS_IN_CACHE = 100_000  # numbers made on the way are then written where the last ones were, not on new pages
 BYTES = 400_000_000  # of a few parts at work, with the copies that are made of them
 LARGEST_TABLE = 1_000_000
 UNKNOWN = "visits must be at towers of the public list"
@@ -65,12 +67,14 @@ def truncated_visits(
     """The rows of `truncated_visits.sql`, in their order; at least one part, which may be empty."""
     listed = TowerList(towers)
 
-    def truncated(rows: pa.Table) -> pa.Table:
+    def chosen(rows: pa.Table) -> pa.Table:
         new_user = _first_rows(rows)
         key, hour = (rows[name].to_numpy().astype(np.int64, copy=False) for name in ("user_key", "hour"))
         site_hour = listed.site[listed.positions(rows["tower_id"])] * HOURS + hour
-        chosen = kept(new_user, key, hour, site_hour, parameters)
-        return rows.take(pa.array(chosen)).cast(_as_the_database_says(rows.schema))
+        return rows.take(pa.array(kept(new_user, key, hour, site_hour, parameters)))
+
+    def truncated(rows: pa.Table) -> pa.Table:
+        return pa.concat_tables(map(chosen, _pieces(rows))).cast(_as_the_database_says(rows.schema))
 
     return in_turn(truncated, _whole_users(visits, VISIT), threads)
 
@@ -242,6 +246,14 @@ def _whole_users(file: Path, columns: tuple[str, ...]) -> Iterator[pa.Table]:
             yield rows[:whole]
     assert waiting is not None  # there is at least one part, and of the last one user is left
     yield waiting
+
+
+def _pieces(rows: pa.Table) -> Iterator[pa.Table]:
+    """A part in pieces that cut no user in two; one empty piece of an empty part."""
+    key = rows["user_key"].to_numpy()
+    cuts = np.searchsorted(key, key[ROWS_IN_CACHE::ROWS_IN_CACHE])
+    for start, end in pairwise([0, *np.unique(cuts[cuts > 0]).tolist(), len(key)]):
+        yield rows[start:end]
 
 
 def _parts(file: Path, columns: tuple[str, ...]) -> Iterator[pa.Table]:

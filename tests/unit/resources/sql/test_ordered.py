@@ -81,6 +81,7 @@ def test_it_stands_for_the_sql_it_was_compared_with():
 def test_every_row_and_type_is_that_of_the_sql(tmp_path, monkeypatch, towers, rows, changed):
     monkeypatch.setattr(week_writer, "ROW_GROUP", 70)  # users lie across row groups, and parts hold several
     monkeypatch.setattr(ordered, "ROWS_AT_ONCE", 150)
+    monkeypatch.setattr(ordered, "ROWS_IN_CACHE", 40)
     store = Store(tmp_path, "town")
     stored(store, towers, rows())
     with monkeypatch.context() as patch:
@@ -92,6 +93,7 @@ def test_every_row_and_type_is_that_of_the_sql(tmp_path, monkeypatch, towers, ro
 
 def test_threads_change_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(ordered, "ROWS_AT_ONCE", 150)
+    monkeypatch.setattr(ordered, "ROWS_IN_CACHE", 40)
     monkeypatch.setattr(week_writer, "ROW_GROUP", 70)
     store = Store(tmp_path, "town")
     stored(store, *(NUMBERS, crowd(200, NUMBERS, 8)))
