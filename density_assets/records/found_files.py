@@ -154,13 +154,14 @@ def _is_data(name: str) -> bool:
     return not name.startswith(("_", "."))
 
 
-def store_of(url: str, setting: str = "city.visits") -> tuple[AbstractFileSystem, str]:
+def store_of(url: str, setting: str = "city.visits", **options: bool) -> tuple[AbstractFileSystem, str]:
     """What opens the store of a URL, and the name inside it; it remembers no listing, because others write there.
 
     setting: which one names the URL.
+    options: those that only this kind of store knows.
     """
     try:
-        system, inside = url_to_fs(url, use_listings_cache=False, skip_instance_cache=True)
+        system, inside = url_to_fs(url, use_listings_cache=False, skip_instance_cache=True, **options)
     except (ImportError, ValueError) as error:
         raise BadInput(
             f"{setting} must lie in a store that is known, {url} gave {type(error).__name__}: for S3 "

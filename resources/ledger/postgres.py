@@ -169,6 +169,11 @@ class PostgresBook:
                 f"a writer must let go of the ledger within {WAITING}, but another one holds {self.name}: look whether "
                 "a run is stuck, and start again. Nothing was written"
             )
+        if isinstance(problem, psycopg.errors.DiskFull):
+            return LedgerError(
+                f"the ledger's database must have room for what is written, but {self.name} has none ({said}): free "
+                "some space on its disk and start again. Nothing was written"
+            )
         if isinstance(problem, psycopg.errors.UniqueViolation):
             return LedgerError(
                 f"one writer at a time adds to a ledger, but a row of {self.name} was added past its lock ({said}): "

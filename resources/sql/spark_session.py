@@ -8,7 +8,6 @@ silenced: it quotes values of records.
 import atexit
 import logging
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from density_assets.errors import BadInput
 from density_assets.settings import EngineSettings
+from resources.sql.java import refuse_without_java
 from resources.tables.files import private_files
 from resources.tables.spill import spill_folder
 
@@ -76,7 +76,7 @@ def _start(master: str, settings: EngineSettings, confidential: Path) -> "SparkS
         logging.getLogger(name).disabled = True
     if master.startswith(CONNECT):
         return SparkSession.builder.remote(master).getOrCreate()
-    _refuse_without_java()
+    refuse_without_java()
     builder = SparkSession.builder.appName("density").master(master)
     if master.startswith("local"):
         spill = _until_the_end.enter_context(spill_folder(confidential))
@@ -135,16 +135,6 @@ def _on_this_machine(settings: EngineSettings, spill: Path) -> dict[str, str]:
         "spark.sql.shuffle.partitions": str(4 * settings.threads),
         "spark.sql.warehouse.dir": str(spill / "warehouse"),
     }
-
-
-def _refuse_without_java() -> None:
-    home = os.environ.get("JAVA_HOME")
-    if not (Path(home, "bin", "java").exists() if home else shutil.which("java")):
-        where = f"JAVA_HOME={home} has none" if home else "there is none on the path"
-        raise BadInput(
-            f'engine.name = "spark" needs Java 17 or newer, {where}: install it (Debian: openjdk-17-jre-headless), '
-            "or set JAVA_HOME"
-        )
 
 
 def _stopped(session: "SparkSession") -> bool:

@@ -1,7 +1,8 @@
 """Erasing a week: what is confidential goes once the release exists, and the release stays as good as it was.
 
-Erasing is unlinking files, wherever weeks are kept. Measurements, released files and the ledger hold no records, so the
-doors of an erased week still answer with what they drew. What an operator put in is the operator's, and is left alone.
+Erasing is unlinking files, wherever weeks are kept; versions of them that a bucket keeps are named, and then it is not
+done. Measurements, released files and the ledger hold no records, so the doors of an erased week still answer with what
+they drew. What an operator put in is the operator's, and is left alone.
 """
 
 import json
@@ -15,9 +16,11 @@ from density_assets.errors import BadInput
 from density_assets.publication.files import Naming, draw_file
 from density_assets.publication.verification import stated_charges, verify_release
 from resources.tables.files import private_files, write_durably
+from resources.tables.roots import roots_of
 from resources.tables.spill import sweep
 from resources.tables.stamps import RELEVANT
 from resources.tables.store import Store
+from resources.tables.versions import versions_at
 
 SHARED = ("spill",)  # folders of the confidential zone that belong to no week
 
@@ -44,7 +47,14 @@ def purge(store: Store, week: date, revision: int, *, force: bool = False) -> li
     shutil.rmtree(store.confidential / "staging" / str(week), ignore_errors=True)
     sweep(store.confidential)
     store.refresh_views()
-    _note(store, week, forced=bool(lacking))
+    kept = [said for root in roots_of(store.confidential) if (said := versions_at(root, week))]
+    _note(store, week, forced=bool(lacking), kept=kept)
+    if kept:
+        raise BadInput(
+            f"nothing must be left of the files of an erased week, but of those of {week} {'; '.join(kept)}: they are "
+            "removed and can be had back. Let the store expire versions that are not current (or remove them by hand), "
+            "keep none from now on, and purge again: it succeeds once they are gone"
+        )
     return [*elsewhere, *map(str, here)]
 
 
@@ -67,8 +77,8 @@ def traces(store: Store, week: date) -> list[Path]:
     return sorted(file for file, path in inside if str(week) in str(path) and path.parts[0] not in SHARED)
 
 
-def _note(store: Store, week: date, *, forced: bool) -> None:
-    note = {"erased": datetime.now(UTC).isoformat(timespec="seconds"), "forced": forced}
+def _note(store: Store, week: date, *, forced: bool, kept: list[str]) -> None:
+    note = {"erased": datetime.now(UTC).isoformat(timespec="seconds"), "forced": forced, "kept": kept}
     with private_files():
         store.purge_note(week).parent.mkdir(exist_ok=True)
         write_durably(store.purge_note(week), json.dumps(note).encode())

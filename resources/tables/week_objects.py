@@ -9,7 +9,8 @@ installation's secret. To put an object is the one step that every store does wh
 leaves an attempt that `CURRENT` does not name; the next writer of that week removes it, and so does erasing the week.
 Whoever was still writing it on another machine finds that `STARTED` is gone, and gives up: what is left may lack rows.
 
-What a store keeps of removed objects (versions, snapshots, a bin) is beyond the reach of this program.
+What a store keeps of removed objects (versions, snapshots, a bin) is beyond the reach of this program; of versions it
+says that they are there (`versions.py`).
 """
 
 import hashlib
@@ -172,7 +173,7 @@ class WeekObjects:
             if left := self._all(week):
                 raise BadInput(
                     f"erasing the week of {week} must leave nothing at {self._url}, {len(left)} files are still there: "
-                    "erase it again, and look whether the store keeps versions of removed files"
+                    "erase it again"
                 )
         return [self._openable(name) for name in found]
 
@@ -214,8 +215,10 @@ class WeekObjects:
         return [folder for folder in folders if self._system.exists(folder)]
 
     def _all(self, week: date) -> list[str]:
+        """Every file of a week; a folder without any, which a store may still name, is none."""
         with reaching(self._url):
-            return sorted(name for folder in self._weeks(week) for name in self._system.find(folder))
+            found = [self._system.find(folder, detail=True) for folder in self._weeks(week)]
+        return sorted(name for files in found for name, about in files.items() if about["type"] == "file")
 
     def _digests(self, files: list[str]) -> dict[str, str]:
         """The digest of each file that only this installation can make, by its name."""

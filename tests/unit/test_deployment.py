@@ -2,6 +2,8 @@
 
 import re
 import shlex
+import subprocess
+import sys
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -9,10 +11,13 @@ from pathlib import Path
 import pytest
 import typer
 import yaml
+from docker.utils.build import exclude_paths
 from documented import documented
 
 from density_assets.cli.app import app
 from density_assets.environment import HOME
+from density_assets.packages import NAMES
+from density_assets.publication.software import COMMIT
 from density_assets.settings import Settings
 from resources.ledger.chosen_book import shared_book
 from resources.ledger.postgres_tables import SERVICE
@@ -23,6 +28,7 @@ COMMANDS = typer.main.get_command(app).commands
 VARIABLES = {HOME, "DENSITY_SETTINGS", "PGPASSFILE", "PGPASSWORD", "POSTGRES_PASSWORD_FILE", "POSTGRES_INITDB_ARGS"}
 VERSION = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)[1]
 DAGSTER = re.search(r"^dagster==(.+)$", (ROOT / "constraints.txt").read_text(), re.MULTILINE)[1]
+COMPOSE_SPEC = ("check-jsonschema", "--builtin-schema", "vendor.compose-spec")  # it brings the schema
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +54,11 @@ def images(value) -> list[tuple[str, str]]:
     if {"repository", "tag"} <= value.keys():
         return [(value["repository"], str(value["tag"]))]
     return images(list(value.values()))
+
+
+def secret_files(compose) -> list[str]:
+    """Where people put passwords, seen from the root of the repository."""
+    return [f"deploy/{secret['file']}" for secret in compose["secrets"].values()]
 
 
 def refuse_unknown(words: list[str]) -> None:
@@ -99,9 +110,74 @@ def test_nothing_secret_stands_in_what_is_deployed(compose):
         ("POSTGRES_PASSWORD_FILE", "/run/secrets/superuser"),
         ("generatePostgresqlPasswordSecret", "false"),
     }
-    assert all(secret["file"].startswith("secrets/") for secret in compose["secrets"].values())
     assert "encrypted password" not in text
-    assert not (DEPLOY / "secrets").exists()
+
+
+# --- the image --------------------------------------------------------------------------------------------------------
+
+
+PACKAGES = ("density_assets", *NAMES)
+INSTALLING = ("pyproject.toml", "constraints.txt", "README.md", "LICENSE")
+CONFIDENTIAL = (".git/config", "data/town/confidential/secret", "keys/signing.key", "town.toml", "deploy/.env")
+USELESS = (".venv/bin/python", "build/lib/old.py", "tests/conftest.py", "resources/ledger/__pycache__/book.pyc")
+
+
+def sent(folder: Path) -> set[str]:
+    """The files that Docker's client sends to whoever builds an image of a checkout."""
+    lines = (ROOT / ".dockerignore").read_text().splitlines()
+    names = exclude_paths(str(folder), [line for line in lines if not line.startswith("#")])
+    return {name for name in names if (folder / name).is_file()}
+
+
+def test_an_image_is_made_of_the_packages_and_never_of_a_password(compose, tmp_path):
+    """A layer that holds one gives it to whoever gets the image, even if a later step removes it."""
+    needed = {*INSTALLING, *(f"{package}/__init__.py" for package in PACKAGES)}
+    for name in (*needed, *CONFIDENTIAL, *USELESS, *secret_files(compose)):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    assert sent(tmp_path) == needed
+    copied = re.findall(r"^COPY (.+) \S+$", (DEPLOY / "Dockerfile").read_text(), re.MULTILINE)
+    assert {name for names in copied for name in names.split()} == {*INSTALLING, *PACKAGES}
+
+
+def test_git_takes_no_password(compose):
+    names = secret_files(compose)
+    assert all(name.startswith("deploy/secrets/") for name in names)
+    asked = subprocess.run(["git", "check-ignore", *names], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert asked.stdout.split() == names
+
+
+def test_the_image_says_which_commit_it_was_made_of(compose):
+    """No repository lies around it."""
+    builds = [service["build"] for service in compose["services"].values() if "build" in service]
+    assert [build["args"] for build in builds] == [[COMMIT], [COMMIT]]
+    said = (DEPLOY / "Dockerfile").read_text()
+    assert f"ARG {COMMIT}\nENV {COMMIT}=${COMMIT} " in said
+
+
+def lint(*command: str | Path) -> subprocess.CompletedProcess[str]:
+    words = [str(Path(sys.executable).parent / command[0]), *map(str, command[1:])]
+    return subprocess.run(words, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("file", "command", "right", "wrong"),
+    [
+        ("Dockerfile", ("hadolint",), "USER 1000", "USER root"),
+        ("Dockerfile", ("hadolint",), "WORKDIR /", "WORKDIR "),
+        ("compose.yaml", COMPOSE_SPEC, "    secrets: [owner]", "    secret: [owner]"),
+        ("compose.yaml", COMPOSE_SPEC, "condition: service_healthy", "condition: service_is_well"),
+    ],
+)
+def test_linters_find_nothing_and_would(tmp_path, file, command, right, wrong):
+    assert (good := lint(*command, DEPLOY / file)).returncode == 0, good.stdout
+    text = (DEPLOY / file).read_text()
+    assert right in text
+    (tmp_path / file).write_text(text.replace(right, wrong))
+    assert lint(*command, tmp_path / file).returncode == 1
+
+
+# --- roles and words --------------------------------------------------------------------------------------------------
 
 
 def test_roles_are_those_that_tables_and_documents_name(compose):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from door import EVENT, REQUEST
-from ledgers import ACT, BUDGET, opened_ledger, order
+from ledgers import ACT, BUDGET, order
 
 from density_assets.errors import BadInput
 from density_assets.privacy.acknowledged import input_digest
@@ -24,11 +24,6 @@ from resources.ledger.witnesses import NOTHING
 from resources.signing import make_key, open_key
 
 BOB = Act("bob", "asked by the city")
-
-
-@pytest.fixture
-def ledger(tmp_path):
-    return opened_ledger(tmp_path / "home")
 
 
 def policy(ledger, tmp_path, text: str, signature=None) -> None:

@@ -26,8 +26,8 @@ from resources.ledger.sqlite import SqliteBook
 from resources.ledger.witnesses import NOTHING, Named, Witnesses
 
 
-def test_for_real_people_nothing_is_charged_before_somebody_opened_the_ledger(tmp_path):
-    ledger = Ledger(tmp_path)
+def test_for_real_people_nothing_is_charged_before_somebody_opened_the_ledger(shelf):
+    ledger = shelf.ledger
     with pytest.raises(LedgerError, match=r"opened by a person .* does not exist: `density ledger init --by NAME"):
         paid(ledger, charge())
     open_by_itself(ledger, NOBODY, lambda: KEY, Found([], NOTHING))
@@ -74,15 +74,15 @@ def of_city(**changed) -> Settings:
     return Settings().model_copy(update={"city": CitySettings.model_construct(**changed)})
 
 
-def test_a_ledger_is_opened_once_and_has_an_identity_of_its_own(tmp_path):
-    one, other = opened_ledger(tmp_path / "one"), opened_ledger(tmp_path / "other")
+def test_a_ledger_is_opened_once_and_has_an_identity_of_its_own(shelf):
+    one, other = opened_ledger(shelf.home, shelf.url), opened_ledger(shelf.home / "other")
     assert one.accounts().identity != other.accounts().identity
     with pytest.raises(BadInput, match="opened once"):
         open_for_people(one, ACT, lambda: KEY, Found([], NOTHING), adopt=False)
 
 
-def test_for_simulated_people_it_opens_by_itself_and_for_nobody_else(tmp_path):
-    ledger = Ledger(tmp_path)
+def test_for_simulated_people_it_opens_by_itself_and_for_nobody_else(shelf):
+    ledger = shelf.ledger
     assert not open_by_itself(ledger, "subscribers", lambda: KEY, Found([], NOTHING))
     assert not ledger.accounts().exists
     assert open_by_itself(ledger, NOBODY, lambda: KEY, Found([], NOTHING))
@@ -90,7 +90,7 @@ def test_for_simulated_people_it_opens_by_itself_and_for_nobody_else(tmp_path):
     paid(ledger, charge(population=NOBODY))
 
 
-def test_a_new_ledger_beside_anything_that_was_released_is_refused(tmp_path):
+def test_a_new_ledger_beside_anything_that_was_released_is_refused(shelf):
     for witnesses in (
         Witnesses(drawn=(Named("a" * 64, "a draw"),)),
         Witnesses(hashes=(Named("a" * 64, "a chain"),)),
@@ -98,10 +98,10 @@ def test_a_new_ledger_beside_anything_that_was_released_is_refused(tmp_path):
         Witnesses(ledgers=(Named("a" * 32, "a statement"),)),
     ):
         with pytest.raises(LedgerError, match=r"lacks 1 .* named by a .* restore a newer backup"):
-            open_by_itself(Ledger(tmp_path), NOBODY, lambda: KEY, Found([], witnesses))
+            open_by_itself(shelf.ledger, NOBODY, lambda: KEY, Found([], witnesses))
         with pytest.raises(LedgerError, match="lacks 1"):
-            open_for_people(Ledger(tmp_path), ACT, lambda: KEY, Found([], witnesses), adopt=True)
-    assert not Ledger(tmp_path).accounts().exists
+            open_for_people(shelf.ledger, ACT, lambda: KEY, Found([], witnesses), adopt=True)
+    assert not shelf.ledger.accounts().exists
 
 
 def test_a_released_table_bears_witness_that_its_release_was_drawn_not_that_it_was_charged(ledger):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from door import REQUEST, Door
 from ledgers import ACT, opened_ledger
-from postgres import SERVICE
+from postgres import OWNER, SERVICE
 
 from resources.ledger.book import LedgerError
 from resources.ledger.ledger import Ledger
@@ -68,6 +68,22 @@ def test_one_machine_at_a_time_works_on_what_is_named(database):
     for thread in threads:
         thread.join(60)
     assert order_of_events == ["first", "second"]
+
+
+def test_a_writer_that_holds_the_ledger_for_too_long_is_named(database, monkeypatch):
+    ledger, other = opened_ledger(database.home, database.url), database.ledger
+    before = ledger.accounts().head
+    role = f"alter role {SERVICE} in database {database.server.database}"
+    database.server.run(f"{role} set idle_in_transaction_session_timeout = '20s'")  # whoever waits on ends, and fails
+    monkeypatch.setattr("resources.ledger.postgres.WAITING", "50ms")
+    with (
+        other.book.writing(),
+        pytest.raises(LedgerError, match=r"let go of the ledger within 50ms.* Nothing was written"),
+    ):
+        ledger.record("approval", {"what": "waiting"}, ACT, NOTHING)
+    assert ledger.accounts().head == before
+    ledger.record("approval", {"what": "waiting"}, ACT, NOTHING)
+    assert ledger.accounts().head != before
 
 
 def test_of_two_runs_that_drew_one_door_the_first_is_believed(database, tmp_path):
@@ -147,6 +163,37 @@ def test_nothing_is_charged_while_the_server_is_away(database):
     finally:
         database.server.start()
     assert (door.drawn, database.ledger.rows()) == (0, [])
+
+
+FULL = """set search_path = density;
+create function full_disk() returns trigger language plpgsql as $$ begin
+    raise exception 'could not extend file: No space left on device' using errcode = 'disk_full';
+end $$;
+create trigger full_disk before insert on {table} for each row when ({rows}) execute function full_disk()"""
+
+
+@pytest.mark.parametrize(
+    ("table", "rows", "drawn", "paid"),
+    [
+        ("entries", "new.kind = 'charge'", 0, [True]),
+        ("entries", "new.kind = 'begun'", 0, [True]),
+        ("entries", "new.kind = 'drawn'", 1, [False, True]),
+        ("draws", "true", 1, [False, True]),
+    ],
+)
+def test_a_disk_that_is_full_is_named_and_nothing_is_drawn_twice(database, table, rows, drawn, paid):
+    """What was drawn and finds no room is lost with its charge: nobody can know whether it was seen."""
+    door = Door(database.home, url=database.url)
+    database.server.run(FULL.format(table=table, rows=rows), OWNER)
+    with pytest.raises(LedgerError, match=r"must have room for .* \(could not extend .* free some space"):
+        door()
+    assert door.drawn == drawn
+    assert not list(database.home.rglob("*.npz"))
+    assert not list(database.home.rglob("*.drawing"))
+    database.server.run("drop function density.full_disk cascade", OWNER)
+    np.testing.assert_array_equal(door().values["weighted"], door().values["weighted"])
+    assert door.drawn == drawn + 1
+    assert [bool(row.digest) for row in database.ledger.rows() if row.charge.door == "noisy_series"] == paid
 
 
 def test_a_server_that_may_forget_what_it_committed_is_refused(database):

@@ -1,5 +1,6 @@
 """Spark as an engine: what it refuses, leaves behind and says when it goes away."""
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from density_assets.calendar import week_clock
 from density_assets.city_settings import CitySettings
 from density_assets.errors import BadInput
 from resources.sql import spark_session
+from resources.sql.java import refuse_without_java
 from resources.sql.spark_engine import SparkEngine
 
 
@@ -155,6 +157,33 @@ def test_without_java_or_pyspark_it_is_said_what_to_install(tmp_path, monkeypatc
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(BadInput, match=r"needs Java 17 or newer, JAVA_HOME=.* has none: install it \(Debian: openjdk"):
         spark_session.spark_session(SETTINGS, tmp_path, lambda _: None)
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\necho 'openjdk version \"11.0.29\" 2025-10-21' >&2\n")
+    java.chmod(0o755)
+    with pytest.raises(BadInput, match=r"needs Java 17 or newer, .*/bin/java is Java 11: install it"):
+        spark_session.spark_session(SETTINGS, tmp_path, lambda _: None)
     monkeypatch.setitem(__import__("sys").modules, "pyspark.sql", None)
     with pytest.raises(BadInput, match=r"needs PySpark, which is not installed: `pip install density-assets\[spark\]`"):
         spark_session.spark_session(SETTINGS, tmp_path, lambda _: None)
+
+
+@pytest.mark.parametrize(
+    ("said", "enough"),
+    [
+        ('java version "1.8.0_392"', False),
+        ('Picked up JAVA_TOOL_OPTIONS: -Xmx1g\nopenjdk version "16.0.2" 2021-07-20', False),
+        ('openjdk version "17" 2021-09-14', True),
+        ('openjdk version "21.0.9" 2025-10-21 LTS', True),
+        ('openjdk version "26-ea" 2026-03-17', True),
+        ("anything else", True),  # Spark finds out
+    ],
+)
+def test_java_must_be_new_enough(tmp_path, monkeypatch, said, enough):
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text(f"#!/bin/sh\ncat >&2 <<'END'\n{said}\nEND\n")
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with nullcontext() if enough else pytest.raises(BadInput, match=r"is Java (8|16): install it"):
+        refuse_without_java()

@@ -1,12 +1,15 @@
 """Weeks at a path or URL that others can reach: changed, forged, refused, erased or lying beside theirs."""
 
+import errno
 import json
 import stat
+from contextlib import nullcontext
 from datetime import date
 
 import fsspec
 import pytest
 from elsewhere import FRAME, NEXT, STAMP, WEEK, change, current, objects, part, read
+from s3fs import S3FileSystem
 
 from density_assets.errors import BadInput
 from resources.tables.retention import purge
@@ -114,6 +117,61 @@ def test_erasing_looks_wherever_weeks_were_ever_kept(tmp_path, store, root):
     moved.write_week("visits", WEEK, FRAME)
     assert len(purge(moved, WEEK, 1, force=True)) == 6
     assert objects(root) == objects(str(tmp_path / "new place")) == []
+
+
+def versioned(root: str):
+    """What sees versions too, and the bucket."""
+    system, inside = fsspec.core.url_to_fs(root, skip_instance_cache=True, use_listings_cache=False, version_aware=True)
+    return system, inside.split("/")[0]
+
+
+def forget_versions(root: str, week: date) -> None:
+    """What a lifecycle rule does in its time."""
+    system, bucket = versioned(root)
+    system.make_bucket_versioned(bucket)  # moto removes versions of no other bucket
+    for name in system.find(bucket, versions=True):
+        if str(week) in name:
+            _, file, version = system.split_path(name)
+            system.call_s3("delete_object", Bucket=bucket, Key=file, VersionId=version)
+
+
+@pytest.mark.parametrize("root", ["s3"], indirect=True)
+def test_a_week_whose_versions_a_bucket_keeps_is_not_said_to_be_erased(store, root):
+    """Nor when versions are switched off later, which leaves those that are there."""
+    system, bucket = versioned(root)
+    system.make_bucket_versioned(bucket)
+    for week in (WEEK, WEEK, NEXT):
+        store.write_week("visits", week, FRAME)
+    kept = rf"nothing must be left .* but of those of {WEEK} {root}/town keeps 6 versions of them.* purge again"
+    for switched in (True, False):
+        system.make_bucket_versioned(bucket, switched)
+        with pytest.raises(BadInput, match=kept):
+            purge(store, WEEK, 1, force=True)
+        assert json.loads(store.purge_note(WEEK).read_text())["kept"] == [f"{root}/town keeps 6 versions of them"]
+    assert not [name for name in objects(root) if str(WEEK) in name]
+    forget_versions(root, WEEK)
+    purge(store, WEEK, 1, force=True)
+    assert json.loads(store.purge_note(WEEK).read_text())["kept"] == []
+    assert store.read_week("visits", NEXT).equals(FRAME)
+    system.rm(bucket, recursive=True)
+    purge(store, NEXT, 1, force=True)  # what is gone with its bucket keeps nothing
+
+
+@pytest.mark.parametrize("root", ["s3"], indirect=True)
+@pytest.mark.parametrize(("answer", "said"), [(PermissionError("no"), True), (OSError(errno.ENOSYS, "no such"), False)])
+def test_a_bucket_that_does_not_list_versions_is_named(store, root, monkeypatch, answer, said):
+    store.write_week("visits", WEEK, FRAME)
+    find = S3FileSystem.find
+
+    def refused(system, path, **options):
+        if options.get("versions"):
+            raise answer
+        return find(system, path, **options)
+
+    monkeypatch.setattr(S3FileSystem, "find", refused)
+    with pytest.raises(BadInput, match=r"does not say which versions .* \(PermissionError") if said else nullcontext():
+        purge(store, WEEK, 1, force=True)
+    assert objects(root) == []
 
 
 def test_cities_that_share_a_place_leave_each_other_alone(tmp_path, store, root):
