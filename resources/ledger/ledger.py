@@ -42,12 +42,13 @@ class Ledger:
     def __init__(self, home: Path, book: Book | None = None) -> None:
         self.file = home / LEDGER
         self.book: Book = book or SqliteBook(self.file)
+        self._checked: tuple[str, Accounts] | None = None  # rows as they were read last, and what they say
 
     # --- looking --------------------------------------------------------------------------------------------
 
     def accounts(self, witnesses: Witnesses = NOTHING) -> Accounts:
         """Everything it says; raises `LedgerError` if it is not whole, or lacks what a witness names."""
-        return _believed(self.book, self.book.read(), witnesses)
+        return self._believed(self.book.read(), witnesses)
 
     def rows(self) -> list[Row]:
         """Every charge, oldest first."""
@@ -178,7 +179,7 @@ class Ledger:
     def adding(self, witnesses: Witnesses = NOTHING) -> Iterator["Adding"]:
         """Add entries to a ledger that is whole."""
         with self.book.writing() as writer:
-            yield Adding(writer, _believed(self.book, writer.read(), witnesses))
+            yield Adding(writer, self._believed(writer.read(), witnesses))
 
     @contextmanager
     def _adding_here(self) -> Iterator["Adding"]:
@@ -190,6 +191,30 @@ class Ledger:
 
     def _medium(self, identity: str) -> str:
         return medium_digest(identity, self.book)
+
+    def _believed(self, records: Records, witnesses: Witnesses) -> Accounts:
+        try:
+            accounts = self._accounts_of(records)
+        except NotWhole as problem:
+            raise LedgerError(
+                f"{problem}: it was changed, removed or inserted. "
+                "Nothing may be drawn; restore a backup and find out what happened"
+            ) from None
+        if missing := witnesses.missing_from(accounts):
+            raise LedgerError(
+                f"the ledger must hold everything that was ever published from it, {self.book.name} lacks "
+                f"{len(missing)} things that are named elsewhere ({missing[0]}): it was cut, lost or replaced by an "
+                "older copy. Nothing may be drawn; restore a newer backup, or the chain that was published last: "
+                "`density ledger restore FILE`"
+            )
+        return accounts
+
+    def _accounts_of(self, records: Records) -> Accounts:
+        """What rows say. A run reads them some eighty times and adds a few: the very same rows are checked once."""
+        text, checked = repr(records), self._checked  # text tells 1 from 1.0 and from True, which are equal
+        if checked is None or checked[0] != text:
+            self._checked = checked = text, checked_accounts(records)
+        return checked[1]
 
 
 class Adding:
@@ -229,23 +254,6 @@ def checked_accounts(records: Records) -> Accounts:
         if isinstance(problem, NotWhole):
             raise
         raise NotWhole(f"a policy of the ledger cannot be read ({type(problem).__name__})") from None
-    return accounts
-
-
-def _believed(book: Book, records: Records, witnesses: Witnesses) -> Accounts:
-    try:
-        accounts = checked_accounts(records)
-    except NotWhole as problem:
-        raise LedgerError(
-            f"{problem}: it was changed, removed or inserted. "
-            "Nothing may be drawn; restore a backup and find out what happened"
-        ) from None
-    if missing := witnesses.missing_from(accounts):
-        raise LedgerError(
-            f"the ledger must hold everything that was ever published from it, {book.name} lacks {len(missing)} things "
-            f"that are named elsewhere ({missing[0]}): it was cut, lost or replaced by an older copy. Nothing may be "
-            "drawn; restore a newer backup, or the chain that was published last: `density ledger restore FILE`"
-        )
     return accounts
 
 

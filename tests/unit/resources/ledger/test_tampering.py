@@ -2,6 +2,7 @@
 
 import random
 import sqlite3
+from dataclasses import replace
 
 import pytest
 from charges import charge, drawn, known, monday, paid, weeks
@@ -38,6 +39,22 @@ def test_tampering_past_the_triggers_is_noticed_and_stops_everything(ledger, she
         paid(ledger, charge(monday(9)))
     with pytest.raises(LedgerError, match="Nothing may be drawn"):
         ledger.rows()
+
+
+def test_rows_that_were_believed_are_read_again_and_checked_if_anything_of_them_is_another(file_ledger, monkeypatch):
+    """What compares as equal, 1 and 1.0, is not the same row: it has another hash."""
+    drawn(file_ledger, charge())
+    before = file_ledger.accounts()
+    with monkeypatch.context() as patch:
+        patch.setattr("resources.ledger.ledger.checked_accounts", None)  # is not asked again
+        assert file_ledger.accounts() is before
+    records = file_ledger.book.read()
+    first = {**records.entries[0], "version": float(records.entries[0]["version"])}
+    forged = replace(records, entries=(first, *records.entries[1:]))
+    assert forged.entries[0] == records.entries[0]
+    monkeypatch.setattr(file_ledger.book, "read", lambda: forged)
+    with pytest.raises(LedgerError, match="not what was written"):
+        file_ledger.accounts()
 
 
 def test_a_flipped_byte_is_noticed_or_changes_nothing(file_ledger):
