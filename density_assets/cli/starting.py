@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 def init(
     out: Annotated[Path, typer.Argument(help="The settings file to write; one that is there is never replaced.")],
-    cells: Annotated[Path | None, typer.Option("--cells", help="Polygons of the areas to publish.")] = None,
-    towers: Annotated[Path | None, typer.Option("--towers", help="Antenna list: CSV, Parquet, a folder of it.")] = None,
+    cells: Annotated[str | None, typer.Option("--cells", help="Polygons of the areas to publish.")] = None,
+    towers: Annotated[str | None, typer.Option("--towers", help="Antenna list: CSV, Parquet, a folder of it.")] = None,
     visits: Annotated[
         str | None, typer.Option("--visits", help="Event files, quoted, such as 'cdr/{week}/*.csv'; or with {day}.")
     ] = None,
@@ -69,12 +69,29 @@ def _columns(towers: Path, visits: str | None) -> str:
     return f" ({of_towers}; of the event files: {events})"
 
 
-def _wanted(name: str, value: Path | str | None, *, yes: bool) -> str:
+def _wanted(name: str, value: str | None, *, yes: bool) -> str:
     if value is None and yes:
         simulated = ", or --users N to simulate people" if name == "visits" else ""
         raise BadInput(f"init must know your {name}: give --{name}{simulated}")
     named = value or typer.prompt(f"where are your {name}?", type=str)
-    return expanduser(named)  # no shell does it in quotes, or in an answer
+    return _of_this_machine(name, expanduser(named))  # no shell does it in quotes, or in an answer
+
+
+def _of_this_machine(name: str, place: str) -> str:
+    """A path or pattern, if settings would take it; what they refuse may hold a password, and is not repeated."""
+    from density_assets.setting_types import is_url, plain_path, plain_place
+
+    try:
+        taken = str(plain_place(place) if name == "visits" else plain_path(place))
+    except ValueError as error:
+        raise BadInput(f"--{name} {error}") from None
+    if is_url(taken):
+        raise BadInput(
+            "--visits must be files of this machine for init to look at, got a URL: copy or mount some of them here "
+            'and name those; once the file is written, give city.visits the URL and engine.name = "spark", which '
+            "reads it, or let city.visits name the mount"
+        )
+    return taken
 
 
 def _refuse_ours(named: Sequence[Path], visits: str | None) -> None:

@@ -121,7 +121,7 @@ def sydney(folder: Path) -> Files:
 @pytest.mark.parametrize("kind", [three_cells, european_pipeline, sydney, five_thousand_cells])
 def test_files_go_from_init_to_a_verified_release(tmp_path, kind):
     files, settings, home = kind(tmp_path), tmp_path / "city.toml", tmp_path / "home"
-    init(settings, files.cells, files.towers, files.visits, given=list(files.answers), yes=True)
+    init(settings, str(files.cells), str(files.towers), files.visits, given=list(files.answers), yes=True)
     found = inspect(load_settings(settings), date.fromisoformat(files.week), home)
     assert found.verdict is Verdict.READY, str(found)
     assert materialise(settings, home, files.week).success

@@ -1,6 +1,7 @@
 """A settings file from files alone: it can be loaded, check finds it ready, and it holds no promise and no record."""
 
 import gzip
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -196,6 +197,32 @@ def test_what_cannot_be_used_is_said_and_nothing_is_written(init, words, said):
     status, out, told = init("--yes", *words)
     assert (status, said in told) == (2, True), told
     assert not out.exists()
+
+
+@pytest.mark.parametrize("option", ["--visits", "--cells", "--towers", "--set=visits"])
+@pytest.mark.parametrize(
+    "place",
+    [
+        "postgresql://me:secret@host/db",
+        "PostgreSQL://me:secret@host/db",
+        "jdbc:postgresql://host/db?password=secret",
+        "s3://me:secret@bucket/{week}/*.csv",
+        "S3A://bucket/{week}/*.csv?key=secret",
+    ],
+)
+def test_an_address_elsewhere_is_refused_and_a_password_in_it_never_repeated(init, option, place):
+    given = (f"{option}={place}",) if "=" in option else (option, place)
+    status, out, said = init("--yes", *given)
+    assert (status, out.exists()) == (2, False), said
+    assert re.search("must be files, got a database|path of this machine, got one of|a plain URL such as", said), said
+    assert "secret" not in said
+
+
+def test_records_at_a_url_begin_with_a_copy_of_some(init):
+    status, out, said = init("--yes", visits="s3://bucket/cdr/{week}/*.parquet")
+    assert (status, out.exists()) == (2, False)
+    assert "copy or mount some of them here" in said
+    assert 'engine.name = "spark"' in said
 
 
 def test_without_yes_every_line_is_asked_for_and_no_answer_writes_nothing(init, monkeypatch):
