@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from pyproj import Transformer
 from runs import MONDAY
 
 from density_assets.__main__ import main
@@ -27,9 +28,13 @@ def init(monkeypatch, capsys, town, tmp_path):
     out = town.folder / "first.toml"
 
     def run(
-        *words: str, visits: str | None = "visits/{week}/*.csv", towers: str = "towers.csv"
+        *words: str,
+        visits: str | None = "visits/{week}/*.csv",
+        towers: str = "towers.csv",
+        cells: str | None = "cells.geojson",
     ) -> tuple[int, Path, str]:
-        files = ("--cells", "cells.geojson", "--towers", towers, *(("--visits", visits) if visits else ()))
+        options = {"--cells": cells, "--towers": towers, "--visits": visits}
+        files = [word for option, value in options.items() if value for word in (option, value)]
         monkeypatch.setattr(sys, "argv", ["density", "init", str(out), *files, *words])
         status = main()
         said = capsys.readouterr()
@@ -104,6 +109,50 @@ def test_a_city_of_simulated_people_begins_without_records(init, town, tmp_path)
     for words, refusal in ((("--users", "500"), "either --visits"), ((), "or --users N")):
         status, _, said = init("--yes", *words, visits="visits/{week}/*.csv" if words else None)
         assert (status, refusal in said, out.exists()) == (2, True, False), said
+
+
+def test_a_city_without_areas_begins_with_a_grid_around_its_antennas(init, town, tmp_path):
+    """The zone and the coordinate system are those of most antennas: one stands at 0, 0."""
+    rows = pl.read_csv(town.folder / "towers.csv")
+    lon, lat = Transformer.from_crs(2154, 4326, always_xy=True).transform(rows["x"].to_numpy(), rows["y"].to_numpy())
+    degrees = pl.DataFrame({"name": rows["name"], "lon": lon, "lat": lat}).with_columns(pl.col("lat", "lon").round(6))
+    lost = pl.DataFrame({"name": ["lost"], "lon": [0.0], "lat": [0.0]})
+    pl.concat([degrees, lost]).write_csv(town.folder / "degrees.csv")
+    status, out, said = init("--yes", "--grid", "h3 8", cells=None, towers="degrees.csv")
+    assert status == 0, said
+    city = load_settings(out).city
+    assert (city.grid, city.boundary, city.cells) == ("h3 8", None, None)
+    assert (city.tower_crs, city.timezone) == ("EPSG:4326", "Europe/Paris")
+
+
+def test_a_grid_within_a_boundary_takes_zone_and_coordinate_system_of_it(init, tmp_path):
+    status, out, said = init("--yes", "--grid", "inspire 1km", "--boundary", "cells.geojson", cells=None)
+    assert status == 0, said
+    settings = load_settings(out)
+    city = settings.city
+    assert (city.grid, city.boundary, city.cells) == ("inspire 1km", Path("cells.geojson"), None)
+    assert (city.tower_crs, city.timezone) == ("EPSG:2154", "Europe/Paris")
+    found = inspect(settings, MONDAY, tmp_path / "home")
+    assert found.verdict is Verdict.READY, str(found)
+
+
+METRES = ("tower_crs=EPSG:2154", "timezone=Europe/Paris")
+
+
+@pytest.mark.parametrize(
+    ("words", "cells", "refusal"),
+    [
+        (("--grid", "inspire 1km"), "cells.geojson", "either --cells (areas of your own) or --grid"),
+        (("--boundary", "cells.geojson"), None, "give --grid as well"),
+        (("--grid", "1 km", *(f"--set={line}" for line in METRES)), None, "'inspire 1km'"),
+        (("--grid", "h3 8"), None, "tower_crs and timezone of [city] could not be guessed"),
+        ((), None, "or --grid 'inspire 1km' if you have none"),
+        (("--grid", "h3 8", "--boundary", "postgresql://me:secret@h/d"), None, "--boundary must be a path of this"),
+    ],
+)
+def test_a_grid_that_cannot_be_meant_is_refused(init, words, cells, refusal):
+    status, out, said = init("--yes", *words, cells=cells)
+    assert (status, refusal in said, "secret" in said, out.exists()) == (2, True, False, False), said
 
 
 @pytest.mark.parametrize(("marker", "complete"), [("year=2007/month=9/day=10", "_SUCCESS"), ("", "complete/{week}")])
