@@ -12,6 +12,7 @@ from textwrap import fill
 from typing import Any
 
 from density_assets.calendar import HOURS, WeekClock, week_clock
+from density_assets.city_settings import CitySettings
 from density_assets.errors import BadInput, some
 from density_assets.geography.cells_and_towers import Cells, Towers
 from density_assets.geography.cover import minimum_cover
@@ -25,7 +26,7 @@ from density_assets.records.confinement import named_files, refuse_our_files
 from density_assets.records.damaged_files import named_if_damaged
 from density_assets.records.found_files import how_to_complete, is_complete, record_files
 from density_assets.records.private_database import private_database
-from density_assets.records.understood import Understood, understood
+from density_assets.records.understood import ON_CLOCKS, Understood, understood
 from density_assets.records.verdict import (
     Finding,
     Verdict,
@@ -191,7 +192,7 @@ def _look_at_records(settings: Settings, towers: Towers, week: date, home: Path,
     found.lines += _files(settings, week, files)
     with named_if_damaged(files):
         looked_at = [understood(file, city) for file in files[:MOST_FILES]]
-    found.lines += _understood(looked_at)
+    found.lines += _understood(looked_at, city)
     found.findings += findings_of_files(looked_at, city)
     of_week = _events(settings, towers, week_clock(week, city.zone), files)
     found.lines += _records(of_week, week_clock(week, city.zone))
@@ -202,11 +203,13 @@ def _files(settings: Settings, week: date, files: list[Path]) -> Iterator[tuple[
     whole = is_complete(settings, week)
     said = "complete" if whole else "not known to be complete"
     yield "files", f"{len(files):,}, {sum(file.stat().st_size for file in files) / 1e6:,.1f} MB, {said}"
+    if len(files) > MOST_FILES:
+        yield "", f"first {MOST_FILES} of {len(files):,} files looked at for what they are; records of all are counted"
     if not whole:
         yield "", f"schedules wait for it: once all of the week is there, {how_to_complete(settings, week)}"
 
 
-def _understood(files: Sequence[Understood]) -> Iterator[tuple[str, str]]:
+def _understood(files: Sequence[Understood], city: CitySettings) -> Iterator[tuple[str, str]]:
     """What files are taken for, said once for those that are alike; no identifier is repeated."""
     for _, alike in groupby(sorted(files, key=_layout_of), key=_layout_of):
         file, *others = alike
@@ -218,7 +221,7 @@ def _understood(files: Sequence[Understood]) -> Iterator[tuple[str, str]]:
             "",
             f"identifiers: {_forms(file.identifiers)}; {file.distinct['as is']:,} different, {file.once:,} seen once",
         )
-        yield "", f"times: {_forms(file.times)}"
+        yield "", f"times: {_times(file, city)}"
         known = {*file.roles.values()} - {file.roles.get("user")}
         forms = {name for name, _ in file.columns if name != file.roles.get("user")}  # said once: there may be hundreds
         yield from (("", _row(row, known if number else forms)) for number, row in enumerate(file.rows))
@@ -235,6 +238,19 @@ def _kind(file: Understood) -> str:
 
 def _forms(forms: Mapping[Any, int]) -> str:
     return ", ".join(f"{number:,} {form}" for form, number in forms.items()) or "none"
+
+
+def _times(file: Understood, city: CitySettings) -> str:
+    """Their forms, and on which clocks those are read that carry no zone."""
+    pattern = city.visit_time_format
+    forms = _forms(file.times) if pattern is None else f"read by {pattern} (city.visit_time_format), without a zone"
+    if pattern is None and not {*ON_CLOCKS} & file.times.keys():
+        return forms
+    if city.visit_timezone is not None:
+        return f"{forms}, read as {city.visit_timezone} (city.visit_timezone)"
+    return (
+        f"{forms}, read as {city.timezone} (city.timezone): if they are others', such as UTC, set city.visit_timezone"
+    )
 
 
 def _row(row: Mapping[str, str], columns: Collection[str]) -> str:
