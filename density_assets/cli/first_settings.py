@@ -25,8 +25,6 @@ from density_assets.geography.coordinate_systems import DEGREES
 from density_assets.geography.nearest_zone import nearest_zone
 from density_assets.geography.public_csv import CSV_DAMAGE, read_public_csv
 from density_assets.geography.public_files import is_parquet, public_files
-from density_assets.records.damaged_files import named_if_damaged
-from density_assets.records.understood import understood
 from density_assets.records.usual_names import USUAL, bare, named_as
 
 IDENTIFIERS = (
@@ -40,16 +38,14 @@ PAIRS = (
 )
 STARTS = ("valid_date_start", "valid_from", "start_date", "gültig_ab", "gueltig_ab", "date_debut", "fecha_inicio")
 ENDS = ("valid_date_end", "valid_to", "end_date", "gültig_bis", "gueltig_bis", "date_fin", "fecha_fin")
-BARE = ("first_week", "last_week", "population", "users", "seed")  # keys whose values are no text
+BARE = ("first_week", "last_week", "population", "users", "seed", "visit_where")  # keys whose values are no text
 
 
 def guesses(out: Path, named: Named) -> Iterator[Guess]:
     """All lines of [city], in the order of the file."""
     areas = None if named.areas is None else read_frame(named.areas, None, "cells" if named.cells else "boundary")
     rows, visits = antennas(named.towers), named.visits
-    events = None if visits is None else sample_of(visits)
-    with named_if_damaged([] if events is None else [events]):
-        found = None if events is None else understood(events, CitySettings.model_construct())
+    events, found = (None, None) if visits is None else sample_of(visits)
     yield Guess("name", _name(out), "folder of the city under DENSITY_HOME")
     yield from _grid(out, named) if named.grid else _cells(out, named, areas)
     yield from _system(areas)

@@ -4,36 +4,49 @@ import glob
 import re
 from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 
+from density_assets.city_settings import CitySettings
 from density_assets.cli.guess import Guess, path_from
 from density_assets.errors import BadInput
 from density_assets.geography.public_files import is_parquet
+from density_assets.records.damaged_files import named_if_damaged
 from density_assets.records.found_files import of_any_week
-from density_assets.records.understood import Understood
+from density_assets.records.understood import Understood, understood
 from density_assets.records.verdict import time_format
 
 PLACEHOLDER = re.compile(r"\{(week|year|month|day)\}")
 IN_PATHS = {"week": r"(?P<week>\d{4}-\d\d-\d\d)", "year": r"(?P<year>\d{4})", "month": r"(?P<month>\d\d?)"} | {
     "day": r"(?P<day>\d\d?)"
 }
+MOST_FILES = 24  # that are looked at for one with a record
 HIVE = "={year}"  # in paths of folders as Spark writes them
 MARKER = "_SUCCESS"  # beside files that are all there, unless settings say otherwise
 BY_HAND = "complete/{week}"
 
 
-def sample_of(visits: str) -> Path:
-    """The first file that a pattern names, whatever its placeholders stand for."""
-    found = sorted(Path(name) for name in glob.glob(of_any_week(visits), recursive=True))
-    for file in found:
-        if file.is_file() and not file.name.startswith(("_", ".")):
-            return file
-    raise BadInput(
-        f"--visits must name at least one file, found none at {visits}: quote it, with {{week}} or {{day}} in it"
-    )
+def samples_of(visits: str) -> list[Path]:
+    """The first files that a pattern names, whatever its placeholders stand for."""
+    found = [Path(name) for name in sorted(glob.glob(of_any_week(visits), recursive=True))]
+    files = [file for file in found if file.is_file() and not file.name.startswith(("_", "."))]
+    if not files:
+        raise BadInput(
+            f"--visits must name at least one file, found none at {visits}: quote it, with {{week}} or {{day}} in it"
+        )
+    return files[:MOST_FILES]
+
+
+def sample_of(visits: str) -> tuple[Path, Understood]:
+    """The first of those files that has a record, and what it is taken for; the first of all if none has."""
+    files = samples_of(visits)
+    with named_if_damaged(files):
+        each = ((file, understood(file, CitySettings.model_construct())) for file in files)
+        first = next(each)
+        return next((one for one in chain([first], each) if one[1].sampled), first)
 
 
 def guessed_visits(out: Path, visits: str, events: Path, found: Understood) -> Iterator[Guess]:

@@ -75,16 +75,14 @@ def _refuse_both(said: str, *options: object) -> None:
 
 def _columns(named: "Named") -> str:
     """The columns of the antenna list and of an event file, as the end of a message."""
-    from density_assets.city_settings import CitySettings
     from density_assets.cli.first_settings import antennas
     from density_assets.cli.first_visits import sample_of
-    from density_assets.records.understood import understood
 
     of_towers = f"columns of {named.towers.name}: {', '.join(antennas(named.towers).columns)}"
     if named.visits is None:
         return f" ({of_towers})"
-    events = ", ".join(name for name, _ in understood(sample_of(named.visits), CitySettings.model_construct()).columns)
-    return f" ({of_towers}; of the event files: {events})"
+    _, events = sample_of(named.visits)
+    return f" ({of_towers}; of the event files: {', '.join(name for name, _ in events.columns)})"
 
 
 def _wanted(name: str, value: str | None, *, yes: bool) -> str:
@@ -114,13 +112,13 @@ def _of_this_machine(name: str, place: str) -> str:
 
 def _refuse_ours(named: "Named") -> None:
     """Raise if a file that is looked at is one that this software keeps."""
-    from density_assets.cli.first_visits import sample_of
+    from density_assets.cli.first_visits import samples_of
     from density_assets.environment import home_here
     from density_assets.geography.public_files import public_files
     from density_assets.records.confinement import refuse_our_files
     from resources.tables.roots import roots_under
 
-    home, events = home_here(), [] if named.visits is None else [sample_of(named.visits)]
+    home, events = home_here(), [] if named.visits is None else samples_of(named.visits)
     lists = [file for path in named.lists for file in public_files(path)]
     refuse_our_files([*lists, *events], home, roots_under(home))
 
