@@ -241,36 +241,6 @@ def test_a_zone_that_puts_the_night_into_the_day_is_to_be_looked_at(town, tmp_pa
         assert found.findings[0].text.startswith("fewest records lie from 19h to 23h on the city's clocks")
 
 
-IF_UTC = "if they are others', such as UTC, set city.visit_timezone"
-
-
-@pytest.mark.parametrize(
-    ("time", "line", "said"),
-    [
-        ("2007-09-10 08:10:00", "", f"1 without a zone, read as Europe/Paris (city.timezone): {IF_UTC}"),
-        ("2007-09-10 08:10:00", 'visit_timezone = "UTC"', "1 without a zone, read as UTC (city.visit_timezone)"),
-        ("2007-09-10 08:10:00Z", "", "1 with a zone"),
-        ("1189411800", "", "1 seconds"),
-        ("10.9.2007 8:10", 'visit_time_format = "%d.%m.%Y %H:%M"', "read by %d.%m.%Y %H:%M (city.visit_time_format), "
-         f"without a zone, read as Europe/Paris (city.timezone): {IF_UTC}"),
-    ],
-)  # fmt: skip
-def test_it_is_said_on_which_clocks_times_without_a_zone_are_read(town, tmp_path, time, line, said):
-    town.set("[city]", f"[city]\n{line}")
-    town.write_visits(f"ann,{time},A\n")
-    found = lines(town, tmp_path)
-    assert (f"times: {said}" in found, found[-1]) == (True, "ready")
-
-
-def test_it_is_said_how_many_of_many_files_are_looked_at(town, tmp_path, monkeypatch):
-    monkeypatch.setattr(inspection, "MOST_FILES", 2)
-    for number in range(2):
-        town.write_visits("ann,2007-09-10 08:10:00,A\n", f"part-{number}.csv")
-    assert not [line for line in lines(town, tmp_path) if "looked at" in line]
-    town.write_visits("imsi\n", "part-2.csv")
-    assert "first 2 of 3 files looked at for what they are; records of all are counted" in lines(town, tmp_path)
-
-
 def test_times_of_day_need_the_column_of_their_day(town, tmp_path):
     def said(header: str, line: str) -> str:
         (town.visits / "part-0.csv").write_text(f"{header}\n{line}\n")
