@@ -24,7 +24,7 @@ from density_assets.geography.cells import read_frame
 from density_assets.geography.coordinate_systems import DEGREES
 from density_assets.geography.nearest_zone import nearest_zone
 from density_assets.geography.public_csv import CSV_DAMAGE, read_public_csv
-from density_assets.geography.public_files import is_parquet, public_files
+from density_assets.geography.public_files import is_parquet, public_files, refuse_nothing
 from density_assets.records.usual_names import USUAL, bare, named_as
 
 IDENTIFIERS = (
@@ -147,6 +147,7 @@ def _towers(out: Path, towers: Path, rows: pl.DataFrame, areas: Any, of_records:
 def antennas(towers: Path) -> pl.DataFrame:
     """The last of the files that the list is made of."""
     file = public_files(towers)[-1]
+    refuse_nothing([file], "towers")
     try:
         return pl.read_parquet(file) if is_parquet(file) else read_public_csv(file, "towers")
     except CSV_DAMAGE as error:

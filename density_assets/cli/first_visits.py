@@ -31,11 +31,13 @@ BY_HAND = "complete/{week}"
 
 def samples_of(visits: str) -> list[Path]:
     """The first files that a pattern names, whatever its placeholders stand for."""
-    found = [Path(name) for name in sorted(glob.glob(of_any_week(visits), recursive=True))]
-    files = [file for file in found if file.is_file() and not file.name.startswith(("_", "."))]
+    named = [Path(name) for name in sorted(glob.glob(of_any_week(visits), recursive=True))]
+    files = [file for file in named if file.is_file() and not file.name.startswith(("_", "."))]
     if not files:
+        found = f"the folder {visits}" if Path(visits).is_dir() else f"none at {visits}"
         raise BadInput(
-            f"--visits must name at least one file, found none at {visits}: quote it, with {{week}} or {{day}} in it"
+            f"--visits must name at least one file, found {found}: give a pattern of files such as "
+            "'cdr/{week}/*.csv', in quotes, with {week} or {day} in it"
         )
     return files[:MOST_FILES]
 
@@ -79,7 +81,7 @@ def _says_complete(visits: str) -> bool:
     folder, _, _ = visits.rpartition("/")
     if "{day}" in folder:
         return any(Path(found, MARKER).exists() for found in glob.glob(of_any_week(folder), recursive=True))
-    return "{week}" in folder or not PLACEHOLDER.search(visits)
+    return "{week}" in folder
 
 
 def _usual(forms: Mapping[Any, int]) -> str:
