@@ -57,13 +57,14 @@ def guessed_visits(out: Path, visits: str, events: Path, found: Understood) -> I
     events: one of the files. found: what it is taken for.
     """
     yield Guess("visits", _pattern(visits, out), _kind(found))
-    usual = _usual(found.times)
+    usual, pattern = _usual(found.times), time_format(found)
     for role, key in (("user", "visit_user"), ("time", "visit_time"), ("tower", "visit_tower")):
         forms: dict[str, Mapping[Any, int]] = {"user": found.identifiers, "time": found.times}
-        yield Guess(key, found.roles.get(role), _usual(forms.get(role, {})) or "identifiers of antennas")
+        why = "as visit_time_format says" if role == "time" and pattern else _usual(forms.get(role, {}))
+        yield Guess(key, found.roles.get(role), why or "identifiers of antennas")
     if "date" in found.roles and usual == "time of day":
         yield Guess("visit_date", found.roles["date"], "the day stands in a column of its own")
-    if pattern := time_format(found):
+    if pattern is not None:
         yield Guess("visit_time_format", pattern, "the year comes last; look whether the day comes before the month")
     if (usual == "without a zone" and HIVE in visits) or _is_int96(events, found.roles.get("time")):
         yield Guess("visit_timezone", "UTC", "times carry no zone, and Spark, which writes such files, means UTC")
