@@ -52,7 +52,7 @@ def _enough(memory: str) -> str:
 def plain_path(path: Path | str) -> Path | str:
     """A path as it was given; raises ValueError if no file can have it, or it climbs."""
     text, parts = str(path), Path(path).parts
-    if elsewhere := re.match(r"([a-z][a-z0-9+.-]+):/", text):
+    if elsewhere := re.match(r"([a-z][a-z0-9+.:-]+):/", text, re.IGNORECASE):  # also jdbc:postgresql://
         raise ValueError(f"must be a path of this machine, got one of {elsewhere[1]}: copy or export the file to here")
     if ".." in parts:
         raise ValueError(f"paths must not climb with '..', got {text!r}: write it absolute")
@@ -75,9 +75,9 @@ def is_url(place: str) -> bool:
     return "://" in place
 
 
-def _place(place: str) -> str:
+def plain_place(place: str) -> str:
     """A path, or the URL of a store; a password in it would end up in messages and logs."""
-    if place.split(":")[0] in DATABASES:
+    if ":" in place and place.split(":")[0].lower() in DATABASES:
         raise ValueError("must be files, got a database: export its records to Parquet, a folder for each week or day")
     if not is_url(place):
         return str(plain_path(place))
@@ -140,7 +140,7 @@ TimeFormat = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(
 Comparable = Annotated[Any, BeforeValidator(_comparable)]  # what a column of records is compared with
 PlainPattern = Annotated[str, AfterValidator(plain_path)]
 Address = Annotated[str, Field(pattern=r"^https?://[^\s/]+"), AfterValidator(_address)]
-Place = Annotated[str, Field(min_length=1), AfterValidator(_place)]
+Place = Annotated[str, Field(min_length=1), AfterValidator(plain_place)]
 Database = Annotated[SecretStr, BeforeValidator(_database)]
 Flag = Annotated[bool, Strict()]
 Count = Annotated[int, Strict(), Field(ge=1, le=10**10)]  # of people or rows

@@ -18,15 +18,13 @@ from numpy.typing import NDArray
 
 from density_assets.city_settings import CITY_NAME, CitySettings
 from density_assets.cli.first_visits import first_week_in, guessed_visits, sample_of
-from density_assets.cli.guess import Guess, first_of, path_from
+from density_assets.cli.guess import Guess, Named, first_of, path_from
 from density_assets.errors import BadInput, nearest
 from density_assets.geography.cells import read_frame
 from density_assets.geography.coordinate_systems import DEGREES
 from density_assets.geography.nearest_zone import nearest_zone
 from density_assets.geography.public_csv import CSV_DAMAGE, read_public_csv
-from density_assets.geography.public_files import is_parquet, public_files
-from density_assets.records.damaged_files import named_if_damaged
-from density_assets.records.understood import understood
+from density_assets.geography.public_files import is_parquet, public_files, refuse_nothing
 from density_assets.records.usual_names import USUAL, bare, named_as
 
 IDENTIFIERS = (
@@ -40,26 +38,25 @@ PAIRS = (
 )
 STARTS = ("valid_date_start", "valid_from", "start_date", "gültig_ab", "gueltig_ab", "date_debut", "fecha_inicio")
 ENDS = ("valid_date_end", "valid_to", "end_date", "gültig_bis", "gueltig_bis", "date_fin", "fecha_fin")
-BARE = ("first_week", "last_week", "population", "users", "seed")  # keys whose values are no text
+BARE = ("first_week", "last_week", "population", "users", "seed", "visit_where")  # keys whose values are no text
 
 
-def guesses(out: Path, cells: Path, towers: Path, visits: str | None, users: int | None = None) -> Iterator[Guess]:
-    """All lines of [city], in the order of the file.
-
-    visits: a pattern of records. users: how many people to simulate, where there are no records.
-    """
-    areas, events = read_frame(cells, None, "cells"), None if visits is None else sample_of(visits)
-    with named_if_damaged([] if events is None else [events]):
-        found = None if events is None else understood(events, CitySettings.model_construct())
+def guesses(out: Path, named: Named) -> Iterator[Guess]:
+    """All lines of [city], in the order of the file."""
+    areas = None if named.areas is None else read_frame(named.areas, None, "cells" if named.cells else "boundary")
+    rows, visits = antennas(named.towers), named.visits
+    events, found = (None, None) if visits is None else sample_of(visits)
     yield Guess("name", _name(out), "folder of the city under DENSITY_HOME")
-    yield from _cells(out, cells, areas)
-    yield from _towers(out, towers, areas, None if found is None else found.roles.get("tower"))
+    yield from _grid(out, named) if named.grid else _cells(out, named, areas)
+    yield from _system(areas)
+    yield from _towers(out, named.towers, rows, areas, None if found is None else found.roles.get("tower"))
     if visits is not None and events is not None and found is not None:
         yield from guessed_visits(out, visits, events, found)
         yield Guess("first_week", first_week_in(visits), "the Monday of the earliest week that a path names")
     else:
-        yield Guess("users", None if users is None else str(users), "people to simulate: nobody's records are read")
-    yield Guess("timezone", _zone(areas), "the zone whose town is nearest to the city; weeks run on its clocks")
+        users = None if named.users is None else str(named.users)
+        yield Guess("users", users, "people to simulate: nobody's records are read")
+    yield Guess("timezone", _zone(areas, rows), "the zone whose town is nearest to the city; weeks run on its clocks")
 
 
 def with_answers(guessed: Sequence[Guess], answers: Mapping[str, str]) -> list[Guess]:
@@ -111,19 +108,29 @@ def _name(out: Path) -> str | None:
     return name if CITY_NAME.fullmatch(name) and name != "embedded" else None
 
 
-def _cells(out: Path, cells: Path, areas: Any) -> Iterator[Guess]:
-    yield Guess("cells", path_from(cells, out), f"{len(areas):,} areas")
+def _grid(out: Path, named: Named) -> Iterator[Guess]:
+    yield Guess("grid", named.grid, f"its cells {'within the boundary' if named.boundary else 'around the antennas'}")
+    if named.boundary is not None:
+        yield Guess("boundary", path_from(named.boundary, out), "given")
+
+
+def _cells(out: Path, named: Named, areas: Any) -> Iterator[Guess]:
+    assert named.cells is not None  # there is no grid
+    yield Guess("cells", path_from(named.cells, out), f"{len(areas):,} areas")
     columns = [name for name in areas.columns if name != areas.geometry.name]
     unique = [name for name in columns if areas[name].notna().all() and areas[name].is_unique]
     yield Guess("cell_id", first_of(unique, IDENTIFIERS), "a value of its own for every area")
-    if areas.crs is None:
+
+
+def _system(areas: Any) -> Iterator[Guess]:
+    """The coordinate system of a file that carries none."""
+    if areas is not None and areas.crs is None:
         degrees = _are_degrees(np.asarray(areas.total_bounds).reshape(2, 2))
         why = "the file does not say; its coordinates look like degrees"
         yield Guess("cells_crs", DEGREES if degrees else None, why)
 
 
-def _towers(out: Path, towers: Path, areas: Any, of_records: str | None) -> Iterator[Guess]:
-    rows = antennas(towers)
+def _towers(out: Path, towers: Path, rows: pl.DataFrame, areas: Any, of_records: str | None) -> Iterator[Guess]:
     yield Guess("towers", path_from(towers, out), f"{len(rows):,} rows")
     seen = [name for name in (of_records, *USUAL["tower"], *IDENTIFIERS) if name]
     plain = [name for name in rows.columns if rows[name].null_count() == 0]
@@ -140,6 +147,7 @@ def _towers(out: Path, towers: Path, areas: Any, of_records: str | None) -> Iter
 def antennas(towers: Path) -> pl.DataFrame:
     """The last of the files that the list is made of."""
     file = public_files(towers)[-1]
+    refuse_nothing([file], "towers")
     try:
         return pl.read_parquet(file) if is_parquet(file) else read_public_csv(file, "towers")
     except CSV_DAMAGE as error:
@@ -156,15 +164,19 @@ def _crs(rows: pl.DataFrame, x: str | None, y: str | None, areas: Any) -> tuple[
     """The coordinate system of the antennas: degrees, or that of the cells if some antenna then lies among them."""
     if x is None or y is None:
         return None, "of the coordinates"
-    points = np.column_stack([_numbers(rows[name]) for name in (x, y)])
+    points = _points(rows, x, y)
     if _are_degrees(points):
         return DEGREES, "the coordinates look like degrees"
-    if areas.crs is not None:
+    if areas is not None and areas.crs is not None:
         west, south, east, north = areas.total_bounds
         inside = (points >= (west, south)).all(axis=1) & (points <= (east, north)).all(axis=1)
         if inside.any():
             return areas.crs.to_string(), f"that of the cells: {int(inside.sum()):,} of {len(points):,} lie among them"
     return None, "of the coordinates"
+
+
+def _points(rows: pl.DataFrame, x: str, y: str) -> NDArray[np.float64]:
+    return np.column_stack([_numbers(rows[name]) for name in (x, y)])
 
 
 def _numbers(values: pl.Series) -> NDArray[np.float64]:
@@ -177,12 +189,16 @@ def _are_degrees(points: NDArray[np.float64]) -> bool:
     return bool(len(known)) and bool((np.abs(known) <= (180.0, 90.0)).all())
 
 
-def _zone(areas: Any) -> str | None:
-    degrees = areas if areas.crs is None else areas.to_crs(DEGREES)
-    west, south, east, north = degrees.total_bounds
-    if not _are_degrees(np.array([[west, south], [east, north]])):
-        return None
-    return nearest_zone((south + north) / 2, (west + east) / 2)
+def _zone(areas: Any, rows: pl.DataFrame) -> str | None:
+    """That of the middle of the areas; without any, of the antennas, some of which may stand at 0, 0."""
+    if areas is None:
+        x, y = _pair(rows.columns)
+        points = _points(rows, x, y) if x and y else np.empty((0, 2))
+        middle = np.nanmedian(points, axis=0) if _are_degrees(points) else None
+    else:
+        corners = np.asarray((areas if areas.crs is None else areas.to_crs(DEGREES)).total_bounds).reshape(2, 2)
+        middle = corners.mean(axis=0) if _are_degrees(corners) else None
+    return None if middle is None else nearest_zone(middle[1], middle[0])
 
 
 def _value(line: Guess) -> str:

@@ -4,36 +4,51 @@ import glob
 import re
 from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 
+from density_assets.city_settings import CitySettings
 from density_assets.cli.guess import Guess, path_from
 from density_assets.errors import BadInput
 from density_assets.geography.public_files import is_parquet
+from density_assets.records.damaged_files import named_if_damaged
 from density_assets.records.found_files import of_any_week
-from density_assets.records.understood import Understood
+from density_assets.records.understood import Understood, understood
 from density_assets.records.verdict import time_format
 
 PLACEHOLDER = re.compile(r"\{(week|year|month|day)\}")
 IN_PATHS = {"week": r"(?P<week>\d{4}-\d\d-\d\d)", "year": r"(?P<year>\d{4})", "month": r"(?P<month>\d\d?)"} | {
     "day": r"(?P<day>\d\d?)"
 }
+MOST_FILES = 24  # that are looked at for one with a record
 HIVE = "={year}"  # in paths of folders as Spark writes them
 MARKER = "_SUCCESS"  # beside files that are all there, unless settings say otherwise
 BY_HAND = "complete/{week}"
 
 
-def sample_of(visits: str) -> Path:
-    """The first file that a pattern names, whatever its placeholders stand for."""
-    found = sorted(Path(name) for name in glob.glob(of_any_week(visits), recursive=True))
-    for file in found:
-        if file.is_file() and not file.name.startswith(("_", ".")):
-            return file
-    raise BadInput(
-        f"--visits must name at least one file, found none at {visits}: quote it, with {{week}} or {{day}} in it"
-    )
+def samples_of(visits: str) -> list[Path]:
+    """The first files that a pattern names, whatever its placeholders stand for."""
+    named = [Path(name) for name in sorted(glob.glob(of_any_week(visits), recursive=True))]
+    files = [file for file in named if file.is_file() and not file.name.startswith(("_", "."))]
+    if not files:
+        found = f"the folder {visits}" if Path(visits).is_dir() else f"none at {visits}"
+        raise BadInput(
+            f"--visits must name at least one file, found {found}: give a pattern of files such as "
+            "'cdr/{week}/*.csv', in quotes, with {week} or {day} in it"
+        )
+    return files[:MOST_FILES]
+
+
+def sample_of(visits: str) -> tuple[Path, Understood]:
+    """The first of those files that has a record, and what it is taken for; the first of all if none has."""
+    files = samples_of(visits)
+    with named_if_damaged(files):
+        each = ((file, understood(file, CitySettings.model_construct())) for file in files)
+        first = next(each)
+        return next((one for one in chain([first], each) if one[1].sampled), first)
 
 
 def guessed_visits(out: Path, visits: str, events: Path, found: Understood) -> Iterator[Guess]:
@@ -42,13 +57,14 @@ def guessed_visits(out: Path, visits: str, events: Path, found: Understood) -> I
     events: one of the files. found: what it is taken for.
     """
     yield Guess("visits", _pattern(visits, out), _kind(found))
-    usual = _usual(found.times)
+    usual, pattern = _usual(found.times), time_format(found)
     for role, key in (("user", "visit_user"), ("time", "visit_time"), ("tower", "visit_tower")):
         forms: dict[str, Mapping[Any, int]] = {"user": found.identifiers, "time": found.times}
-        yield Guess(key, found.roles.get(role), _usual(forms.get(role, {})) or "identifiers of antennas")
+        why = "as visit_time_format says" if role == "time" and pattern else _usual(forms.get(role, {}))
+        yield Guess(key, found.roles.get(role), why or "identifiers of antennas")
     if "date" in found.roles and usual == "time of day":
         yield Guess("visit_date", found.roles["date"], "the day stands in a column of its own")
-    if pattern := time_format(found):
+    if pattern is not None:
         yield Guess("visit_time_format", pattern, "the year comes last; look whether the day comes before the month")
     if (usual == "without a zone" and HIVE in visits) or _is_int96(events, found.roles.get("time")):
         yield Guess("visit_timezone", "UTC", "times carry no zone, and Spark, which writes such files, means UTC")
@@ -66,7 +82,7 @@ def _says_complete(visits: str) -> bool:
     folder, _, _ = visits.rpartition("/")
     if "{day}" in folder:
         return any(Path(found, MARKER).exists() for found in glob.glob(of_any_week(folder), recursive=True))
-    return "{week}" in folder or not PLACEHOLDER.search(visits)
+    return "{week}" in folder
 
 
 def _usual(forms: Mapping[Any, int]) -> str:

@@ -9,6 +9,32 @@ from density_assets.records.usual_names import named_as
 
 
 @dataclass(frozen=True)
+class Named:
+    """What a person names when they begin: of cells and a grid one, of visits and users one.
+
+    boundary: within which a grid's squares are the city's; without one, they lie around the antennas.
+    visits: a pattern of records. users: how many people to simulate, where there are no records.
+    """
+
+    towers: Path
+    cells: Path | None = None
+    grid: str | None = None
+    boundary: Path | None = None
+    visits: str | None = None
+    users: int | None = None
+
+    @property
+    def areas(self) -> Path | None:
+        """The file that says where the city is, if one does."""
+        return self.boundary if self.cells is None else self.cells
+
+    @property
+    def lists(self) -> list[Path]:
+        """The public files."""
+        return [self.towers, *(() if self.areas is None else (self.areas,))]
+
+
+@dataclass(frozen=True)
 class Guess:
     """One line of [city]: what it would say, and why; without a value nothing could be guessed."""
 

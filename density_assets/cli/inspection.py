@@ -3,15 +3,14 @@
 The report quotes counts of real records: it is for the terminal of those who may read them, and is not stored.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
-from itertools import groupby
 from pathlib import Path
 from textwrap import fill
-from typing import Any
 
 from density_assets.calendar import HOURS, WeekClock, week_clock
+from density_assets.cli.taken_for import first_files, said_of
 from density_assets.errors import BadInput, some
 from density_assets.geography.cells_and_towers import Cells, Towers
 from density_assets.geography.cover import minimum_cover
@@ -25,7 +24,6 @@ from density_assets.records.confinement import named_files, refuse_our_files
 from density_assets.records.damaged_files import named_if_damaged
 from density_assets.records.found_files import how_to_complete, is_complete, record_files
 from density_assets.records.private_database import private_database
-from density_assets.records.understood import Understood, understood
 from density_assets.records.verdict import (
     Finding,
     Verdict,
@@ -42,7 +40,6 @@ from density_assets.settings import Settings
 from resources.sql.ingest import events, unquoted
 from resources.tables.roots import roots_under
 
-MOST_FILES = 24  # whose first records are looked at
 # Records of a week by reason, then usable ones by identifier, by site and by hour, all in one pass: they can be read
 # once.
 # Hours a century away are slips of the pen, and may have no name in our calendar; 8,784 are a leap year.
@@ -190,8 +187,8 @@ def _look_at_records(settings: Settings, towers: Towers, week: date, home: Path,
     files = [file for file in named if isinstance(file, Path)]
     found.lines += _files(settings, week, files)
     with named_if_damaged(files):
-        looked_at = [understood(file, city) for file in files[:MOST_FILES]]
-    found.lines += _understood(looked_at)
+        looked_at = first_files(files, city)
+    found.lines += said_of(looked_at, len(files), city)
     found.findings += findings_of_files(looked_at, city)
     of_week = _events(settings, towers, week_clock(week, city.zone), files)
     found.lines += _records(of_week, week_clock(week, city.zone))
@@ -204,42 +201,6 @@ def _files(settings: Settings, week: date, files: list[Path]) -> Iterator[tuple[
     yield "files", f"{len(files):,}, {sum(file.stat().st_size for file in files) / 1e6:,.1f} MB, {said}"
     if not whole:
         yield "", f"schedules wait for it: once all of the week is there, {how_to_complete(settings, week)}"
-
-
-def _understood(files: Sequence[Understood]) -> Iterator[tuple[str, str]]:
-    """What files are taken for, said once for those that are alike; no identifier is repeated."""
-    for _, alike in groupby(sorted(files, key=_layout_of), key=_layout_of):
-        file, *others = alike
-        yield "file", f"{file.file}{f' and {len(others):,} more of its kind' if others else ''}: {_kind(file)}"
-        yield "columns", ", ".join(f"{name} ({kind})" for name, kind in file.columns)
-        yield "taken for", ", ".join(f"{role}: {column}" for role, column in file.roles.items()) or "nothing known"
-        yield "first", f"{file.sampled:,} records, {file.unreadable:,} of them not readable"
-        yield (
-            "",
-            f"identifiers: {_forms(file.identifiers)}; {file.distinct['as is']:,} different, {file.once:,} seen once",
-        )
-        yield "", f"times: {_forms(file.times)}"
-        known = {*file.roles.values()} - {file.roles.get("user")}
-        forms = {name for name, _ in file.columns if name != file.roles.get("user")}  # said once: there may be hundreds
-        yield from (("", _row(row, known if number else forms)) for number, row in enumerate(file.rows))
-
-
-def _layout_of(file: Understood) -> str:
-    return f"{file.kind} {file.compression} {file.delimiter} {file.encoding} {file.columns}"
-
-
-def _kind(file: Understood) -> str:
-    mark = f", delimiter {file.delimiter!r}, {file.encoding}" if file.delimiter else ""
-    return f"{file.kind}{f' ({file.compression})' if file.compression else ''}{mark}"
-
-
-def _forms(forms: Mapping[Any, int]) -> str:
-    return ", ".join(f"{number:,} {form}" for form, number in forms.items()) or "none"
-
-
-def _row(row: Mapping[str, str], columns: Collection[str]) -> str:
-    shown = {name: value if value == value.strip() else repr(value) for name, value in row.items() if name in columns}
-    return "  ".join(f"{name}={value}" for name, value in shown.items())
 
 
 def _events(settings: Settings, towers: Towers, clock: WeekClock, files: list[Path]) -> WeekOfRecords:

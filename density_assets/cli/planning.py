@@ -29,7 +29,6 @@ def plan(
 ) -> int:
     """Rehearse a city's weeks with invented people on its own geography: which errors to expect, at no charge."""
     from density_assets.city import City
-    from density_assets.geography.source import city_cells, city_towers
     from density_assets.graph.console import say
     from density_assets.research.plots.rehearsal import over_weeks
     from density_assets.research.weeks.cities import Ground
@@ -38,8 +37,7 @@ def plan(
     city = City.here()
     city.refuse_our_files()
     asked = _asked(city, epsilons, people, quick=quick)
-    cells = city_cells(city.settings)
-    ground = Ground(cells, city_towers(city.settings, cells))
+    ground = Ground.of(city.settings)
     with tempfile.TemporaryDirectory() as folder:
         table = told(rehearse(ground, asked, Path(folder), say))
     print(
@@ -59,6 +57,7 @@ def plan(
 
 def _asked(city: "City", epsilons: str, people: int | None, *, quick: bool) -> "Rehearsal":
     from density_assets.research.weeks.rehearsal import QUICK, Rehearsal
+    from density_assets.schemes import released_with
 
     number = people or city.settings.city.people
     if number is None:
@@ -67,7 +66,9 @@ def _asked(city: "City", epsilons: str, people: int | None, *, quick: bool) -> "
             "--people; records are never counted for it"
         )
     asked = Rehearsal(number, _epsilons(city, epsilons), city.settings.privacy.delta, seed=city.settings.city.seed)
-    return replace(asked, **QUICK) if quick else asked
+    if quick:
+        return replace(asked, **QUICK)
+    return replace(asked, beside=tuple(name for name in asked.beside if released_with(name, city.settings)))
 
 
 def _epsilons(city: "City", text: str) -> tuple[float, ...]:

@@ -12,13 +12,19 @@ import typer
 from density_assets.errors import BadInput
 
 if TYPE_CHECKING:
-    from density_assets.cli.guess import Guess
+    from density_assets.cli.guess import Guess, Named
 
 
 def init(
     out: Annotated[Path, typer.Argument(help="The settings file to write; one that is there is never replaced.")],
-    cells: Annotated[Path | None, typer.Option("--cells", help="Polygons of the areas to publish.")] = None,
-    towers: Annotated[Path | None, typer.Option("--towers", help="Antenna list: CSV, Parquet, a folder of it.")] = None,
+    cells: Annotated[str | None, typer.Option("--cells", help="Polygons of the areas to publish.")] = None,
+    grid: Annotated[
+        str | None, typer.Option("--grid", help="In place of cells: 'inspire 1km' (of Europe), or 'h3 8'.")
+    ] = None,
+    boundary: Annotated[
+        str | None, typer.Option("--boundary", help="Polygons that the grid's cells lie in; without, around antennas.")
+    ] = None,
+    towers: Annotated[str | None, typer.Option("--towers", help="Antenna list: CSV, Parquet, a folder of it.")] = None,
     visits: Annotated[
         str | None, typer.Option("--visits", help="Event files, quoted, such as 'cdr/{week}/*.csv'; or with {day}.")
     ] = None,
@@ -33,60 +39,88 @@ def init(
 ) -> int:
     """Write a first settings file, guessed from your files; every line says why, and none what you promise."""
     from density_assets.cli.first_settings import guesses, settings_text, with_answers
+    from density_assets.cli.guess import Named
 
     if out.exists():
         raise BadInput(f"init must write a new file, {out} is there already: name another, or edit that one")
-    if users is not None and visits is not None:
-        raise BadInput(
-            "init takes either --visits (records of real people) or --users (how many to simulate), got both"
-        )
+    _refuse_both("--visits (records of real people) or --users (how many to simulate)", visits, users)
+    _refuse_both("--cells (areas of your own) or --grid (whose areas have names)", cells, grid)
+    if boundary is not None and grid is None:
+        raise BadInput("--boundary says which areas of a grid are the city's: give --grid as well")
     try:
-        named = [_wanted(name, value, yes=yes) for name, value in (("cells", cells), ("towers", towers))]
-        pattern = None if users else _wanted("visits", visits, yes=yes)
-        _refuse_ours([Path(file) for file in named], pattern)
-        found = list(guesses(out, Path(named[0]), Path(named[1]), pattern, users))
-        lines = with_answers(found, _answers(given or []))
+        named = Named(
+            cells=None if grid else Path(_wanted("cells", cells, yes=yes)),
+            grid=grid,
+            boundary=None if boundary is None else Path(_wanted("boundary", boundary, yes=yes)),
+            towers=Path(_wanted("towers", towers, yes=yes)),
+            visits=None if users else _wanted("visits", visits, yes=yes),
+            users=users,
+        )
+        _refuse_ours(named)
+        lines = with_answers(list(guesses(out, named)), _answers(given or []))
         if not yes:
             lines = _confirmed(lines)
     except typer.Abort:
         raise BadInput("nothing was written: a question was left without an answer (--yes asks none)") from None
-    _write(out, settings_text(lines, str(out), partial(_columns, Path(named[1]), pattern)))
+    _write(out, settings_text(lines, str(out), partial(_columns, named)))
     print("\n".join(_next(out, simulated=users is not None)))
     return 0
 
 
-def _columns(towers: Path, visits: str | None) -> str:
+def _refuse_both(said: str, *options: object) -> None:
+    """Raise if two options that speak of one thing are both given."""
+    if None not in options:
+        raise BadInput(f"init takes either {said}, got both")
+
+
+def _columns(named: "Named") -> str:
     """The columns of the antenna list and of an event file, as the end of a message."""
-    from density_assets.city_settings import CitySettings
     from density_assets.cli.first_settings import antennas
     from density_assets.cli.first_visits import sample_of
-    from density_assets.records.understood import understood
 
-    of_towers = f"columns of {towers.name}: {', '.join(antennas(towers).columns)}"
-    if visits is None:
+    of_towers = f"columns of {named.towers.name}: {', '.join(antennas(named.towers).columns)}"
+    if named.visits is None:
         return f" ({of_towers})"
-    events = ", ".join(name for name, _ in understood(sample_of(visits), CitySettings.model_construct()).columns)
-    return f" ({of_towers}; of the event files: {events})"
+    _, events = sample_of(named.visits)
+    return f" ({of_towers}; of the event files: {', '.join(name for name, _ in events.columns)})"
 
 
-def _wanted(name: str, value: Path | str | None, *, yes: bool) -> str:
+def _wanted(name: str, value: str | None, *, yes: bool) -> str:
     if value is None and yes:
-        simulated = ", or --users N to simulate people" if name == "visits" else ""
-        raise BadInput(f"init must know your {name}: give --{name}{simulated}")
+        others = {"visits": "--users N to simulate people", "cells": "--grid 'inspire 1km' if you have none"}
+        raise BadInput(f"init must know your {name}: give --{name}{f', or {others[name]}' if name in others else ''}")
     named = value or typer.prompt(f"where are your {name}?", type=str)
-    return expanduser(named)  # no shell does it in quotes, or in an answer
+    return _of_this_machine(name, expanduser(named))  # no shell does it in quotes, or in an answer
 
 
-def _refuse_ours(named: Sequence[Path], visits: str | None) -> None:
+def _of_this_machine(name: str, place: str) -> str:
+    """A path or pattern, if settings would take it; what they refuse may hold a password, and is not repeated."""
+    from density_assets.setting_types import is_url, plain_path, plain_place
+
+    try:
+        taken = str(plain_place(place) if name == "visits" else plain_path(place))
+    except ValueError as error:
+        raise BadInput(f"--{name} {error}") from None
+    if is_url(taken):
+        raise BadInput(
+            "--visits must be files of this machine for init to look at, got a URL: copy or mount some of them here "
+            'and name those; once the file is written, give city.visits the URL and engine.name = "spark", which '
+            "reads it, or let city.visits name the mount"
+        )
+    return taken
+
+
+def _refuse_ours(named: "Named") -> None:
     """Raise if a file that is looked at is one that this software keeps."""
-    from density_assets.cli.first_visits import sample_of
+    from density_assets.cli.first_visits import samples_of
     from density_assets.environment import home_here
     from density_assets.geography.public_files import public_files
     from density_assets.records.confinement import refuse_our_files
     from resources.tables.roots import roots_under
 
-    home, events = home_here(), [] if visits is None else [sample_of(visits)]
-    refuse_our_files([*(file for path in named for file in public_files(path)), *events], home, roots_under(home))
+    home, events = home_here(), [] if named.visits is None else samples_of(named.visits)
+    lists = [file for path in named.lists for file in public_files(path)]
+    refuse_our_files([*lists, *events], home, roots_under(home))
 
 
 def _answers(given: Sequence[str]) -> Mapping[str, str]:

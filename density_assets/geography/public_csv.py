@@ -7,6 +7,7 @@ or `|` stand between them: whichever gives the columns that are looked for.
 import csv
 import gzip
 import io
+import re
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -37,7 +38,15 @@ def read_public_csv(file: Path, what: str, columns: Sequence[str] = ()) -> pl.Da
         content.decode()
     except UnicodeDecodeError:
         raise BadInput(f"{file.name}: the {what} must be a CSV in UTF-8, which this is not: {TO_UTF8}") from None
-    return pl.read_csv(io.BytesIO(content), infer_schema=False, separator=_mark(content, columns))
+    first = content.split(b"\n", 1)[0].decode("utf-8-sig").rstrip("\r")
+    refuse_line_above(first, file)
+    return pl.read_csv(io.BytesIO(content), infer_schema=False, separator=_mark(first, columns))
+
+
+def refuse_line_above(first: str, file: Path) -> None:
+    """Raise if the first line of a CSV is such as `sep=;`, which spreadsheets put above the names of columns."""
+    if re.fullmatch("sep=.?", first.strip(), re.IGNORECASE):
+        raise BadInput(f"{file.name}: line 1 must name the columns, it is the one that Excel puts above: take it off")
 
 
 def with_points(text: pl.Series) -> pl.Series:
@@ -48,8 +57,7 @@ def with_points(text: pl.Series) -> pl.Series:
     return pl.select(pl.when(commas).then(text.str.replace(",", ".", literal=True)).otherwise(text)).to_series()
 
 
-def _mark(content: bytes, wanted: Sequence[str]) -> str:
-    """What stands between fields: whatever gives most of the wanted columns, and then most columns."""
-    first = content.split(b"\n", 1)[0].decode("utf-8-sig", errors="replace").rstrip("\r")
+def _mark(first: str, wanted: Sequence[str]) -> str:
+    """What stands between fields of the first line: whatever gives most of the wanted columns, then most columns."""
     headers = {mark: next(csv.reader([first], delimiter=mark), []) for mark in MARKS}
     return max(MARKS, key=lambda mark: (len({*wanted} & {*headers[mark]}), len(headers[mark])))

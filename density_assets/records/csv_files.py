@@ -10,6 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+from density_assets.geography.public_csv import refuse_line_above
 from density_assets.records.text_files import first_line
 from density_assets.sql_names import literal
 
@@ -56,6 +57,7 @@ def layout(file: Path, names: Collection[str] = ()) -> Layout:
     names: columns that are looked for; the delimiter is the one between most of them, then the one between most fields.
     """
     header = first_line(file)
+    refuse_line_above(header, file)
     by_mark = {mark: tuple(field.strip() for field in _cut(header, mark)) for mark in MARKS}
     delimiter = max(MARKS, key=lambda mark: (len({*names} & {*by_mark[mark]}), len(by_mark[mark])))
     return Layout(delimiter, by_mark[delimiter])

@@ -134,7 +134,8 @@ def _found(named: str, folder: Path) -> list[RecordFile]:
 
 
 def _shown(pattern: str, settings: Settings, week: date, day: date) -> str:
-    named = next(_named(pattern, week, day))
+    ways = list(_named(pattern, week, day))
+    named = ways[-1 if "={day}" in pattern else 0]  # Spark writes day=2, most others 02
     return named if is_url(named) else str(_below(settings.folder, named))
 
 

@@ -84,17 +84,25 @@ def formatted(text: str, pattern: str) -> str:
     return f"epoch(try_strptime({text}, {literal(pattern)}))"
 
 
+YEAR_LAST = re.compile(
+    r"\d\d?(?P<mark>[./-])\d\d?(?P=mark)(?P<year>\d{4}|(?<!-)\d\d) "
+    r"\d\d?(?P<minutes>:\d\d)?(?P<seconds>:\d\d)?(?P<half> [AaPp][Mm])?"
+)
+
+
 def year_last(written: Sequence[str]) -> str | None:
-    """The pattern of strptime of times such as `04.03.2024 08:15:00`, if all are written so, with the day first."""
-    forms = {
-        (found[1], ":%M:%S" if found[3] else ":%M" if found[2] else "", found[4] is not None)
-        for text in written
-        if (found := re.fullmatch(r"\d\d?([./-])\d\d?\1\d{4} \d\d?(:\d\d)?(:\d\d)?( [AaPp][Mm])?", text.strip()))
-    }
-    if len(forms) != 1:
-        return None
-    mark, minutes, half_days = forms.pop()
-    return f"%d{mark}%m{mark}%Y {f'%I{minutes} %p' if half_days else f'%H{minutes}'}"
+    """The pattern of strptime of times such as `04.03.2024 08:15:00`, if all are written so, with the day first.
+
+    So of `04.03.24`, but not of `24-03-04`, where the year would rather come first.
+    """
+    found = (YEAR_LAST.fullmatch(text.strip()) for text in written)
+    patterns = {_pattern_of(**match.groupdict()) for match in found if match}
+    return patterns.pop() if len(patterns) == 1 else None
+
+
+def _pattern_of(mark: str, year: str, minutes: str | None, seconds: str | None, half: str | None) -> str:
+    rest = f"{':%M' if minutes else ''}{':%S' if seconds else ''}"
+    return f"%d{mark}%m{mark}{'%Y' if len(year) == 4 else '%y'} {f'%I{rest} %p' if half else f'%H{rest}'}"
 
 
 def raw_text(*columns: str) -> str:

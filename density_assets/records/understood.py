@@ -33,6 +33,7 @@ TimeForm = Literal[
     "with a zone", "without a zone", "seconds", "milliseconds", "microseconds", "nanoseconds",
     "year to second in digits", "time of day", "date without a time", "missing", "not readable",
 ]  # fmt: skip
+ON_CLOCKS: tuple[TimeForm, ...] = ("without a zone", "year to second in digits", "time of day", "date without a time")
 BY_SIZE: tuple[tuple[float, TimeForm], ...] = (
     (1e11, "seconds"),
     (1e13, "milliseconds"),

@@ -14,7 +14,7 @@ USUAL = {  # the first that is there is taken
     "time": (
         *("timestamp", "datetime", "zeitstempel", "zeitpunkt", "horodatage", "date_heure", "fecha_hora"),
         *("time", "event_time", "start_time", "call_time", "zeit", "beginn", "startzeit", "debut", "inicio"),
-        *("uhrzeit", "heure", "hora", "hour"),
+        *("event_timestamp", "event_datetime", "timestamp_ms", "timestamp_utc", "uhrzeit", "heure", "hora", "hour"),
     ),
     "tower": (
         *("tower_id", "cell_id", "cell", "site", "site_id", "antenna", "antenna_id", "cgi", "ecgi", "tower"),

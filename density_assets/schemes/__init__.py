@@ -44,13 +44,18 @@ def scheme_of(name: str, version: int | None = None) -> Scheme:
 
 def refuse_without_areas(settings: Settings) -> None:
     """Raise if a scheme needs the areas of what it counts at, and footprints say that there are none."""
-    scheme = SCHEMES[settings.scheme.name]
-    if settings.city.footprints and scheme.clustered and scheme.places == "cover":
-        fitting = ", ".join(name for name, one in SCHEMES.items() if not (one.clustered and one.places == "cover"))
+    if not released_with(settings.scheme.name, settings):
+        fitting = ", ".join(name for name in SCHEMES if released_with(name, settings))
         raise BadInput(
-            f"with footprints, scheme.name must be one of {fitting}, got {scheme.name}: it merges small tower cells "
-            "with their neighbours by their areas, which footprints do not have"
+            f"with footprints, scheme.name must be one of {fitting}, got {settings.scheme.name}: it merges small tower "
+            "cells with their neighbours by their areas, which footprints do not have"
         )
+
+
+def released_with(name: str, settings: Settings) -> bool:
+    """Whether a city can be released by a scheme: not by one that needs areas, where footprints say shares."""
+    scheme = SCHEMES[name]
+    return settings.city.footprints is None or not (scheme.clustered and scheme.places == "cover")
 
 
 def learning_scheme(name: str, version: int | None = None) -> LowRank | None:

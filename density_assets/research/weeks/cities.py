@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache, cached_property
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +22,10 @@ from density_assets.city_settings import EMBEDDED_USERS
 from density_assets.geography.cells_and_towers import Cells, Towers, geography_hash
 from density_assets.geography.cover import minimum_cover
 from density_assets.geography.embedded import embedded_city
-from density_assets.geography.overlaps import overlaps
+from density_assets.geography.overlaps import Overlaps, overlaps
 from density_assets.geography.places import Places
-from density_assets.geography.source import city_cells, city_towers
+from density_assets.geography.source import city_cells, city_footprints, city_towers
+from density_assets.geography.tables import antennas_table
 from density_assets.geography.voronoi import tower_cells
 from density_assets.people.population import VisitChunk, simulate_week
 from density_assets.research.study import Row, hashed
@@ -42,22 +43,45 @@ CELLS_PER_TOWER = 989 / 1303  # as in the embedded city
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """The public geography of a city."""
+    """The public geography of a city.
+
+    footprints: shares of cells in what towers see, where the city has them; they take the place of areas.
+    """
 
     cells: Cells
     towers: Towers
+    footprints: Overlaps | None = None
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """That which settings name."""
+        cells = city_cells(settings)
+        towers = city_towers(settings, cells)
+        footprints = city_footprints(settings, antennas_table(towers), cells)
+        return cls(cells, towers, None if footprints is None else footprints.pieces)
 
     @cached_property
     def places(self) -> Places:
         """What schemes count at, with the cover."""
         shapes = tower_cells(self.towers.xy, self.cells.city)
-        pieces = overlaps(shapes, self.cells.polygons)
+        pieces = overlaps(shapes, self.cells.polygons) if self.footprints is None else self.footprints
         return Places(pieces, minimum_cover(pieces), self.towers.xy, shapes, self.cells.polygons)
 
     @cached_property
     def to_cells(self) -> Floats:
         """Series of cells from series of towers, as a dense matrix."""
         return np.asarray(self.places.to_cells("towers").toarray(), dtype=np.float64)
+
+    @property
+    def hash(self) -> str:
+        """As releases of it have it."""
+        return geography_hash(self.cells, self.towers, list(self._shares()))
+
+    def _shares(self) -> Iterator[tuple[str, str, float]]:
+        """Tower, cell and share of each piece of the footprints, if there are any."""
+        if (pieces := self.footprints) is not None:
+            for tower, cell, share in zip(pieces.tower, pieces.cell, pieces.share, strict=True):
+                yield str(self.towers.ids[tower]), str(self.cells.ids[cell]), float(share)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,9 +98,7 @@ class CityPlan:
     def key(self) -> str:
         """Changes with everything that its weeks are made from."""
         made_from: Row = {"generator": self.generator, "version": VERSIONS[self.generator], "seed": self.seed}
-        return hashed(
-            made_from | {"users": self.users, "ground": geography_hash(self.ground.cells, self.ground.towers)}
-        )
+        return hashed(made_from | {"users": self.users, "ground": self.ground.hash})
 
     def visits(self, number: int) -> Iterator[VisitChunk]:
         """The visits of week 1, 2, ..., in chunks of whole users."""
@@ -116,6 +138,4 @@ def patchwork() -> CityPlan:
 
 def own(settings: Settings) -> CityPlan:
     """The geography that settings name, with as many people as they say."""
-    cells = city_cells(settings)
-    ground = Ground(cells, city_towers(settings, cells))
-    return CityPlan("own", "people", ground, settings.city.seed, settings.city.simulated_users)
+    return CityPlan("own", "people", Ground.of(settings), settings.city.seed, settings.city.simulated_users)

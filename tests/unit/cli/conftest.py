@@ -30,3 +30,25 @@ def town_home(density, town, tmp_path) -> Path:
     """A home whose ledger was opened for real people."""
     assert density("ledger", "init", "--settings", str(town.settings), *WHO).status == 0
     return tmp_path / "home"
+
+
+@pytest.fixture
+def init(monkeypatch, capsys, town, tmp_path):
+    """`density init` on the files of the town, from its folder; returns status, the file and what was said."""
+    monkeypatch.chdir(town.folder)
+    out = town.folder / "first.toml"
+
+    def run(
+        *words: str,
+        visits: str | None = "visits/{week}/*.csv",
+        towers: str = "towers.csv",
+        cells: str | None = "cells.geojson",
+    ) -> tuple[int, Path, str]:
+        options = {"--cells": cells, "--towers": towers, "--visits": visits}
+        files = [word for option, value in options.items() if value for word in (option, value)]
+        monkeypatch.setattr(sys, "argv", ["density", "init", str(out), *files, *words])
+        status = main()
+        said = capsys.readouterr()
+        return status, out, said.out + said.err
+
+    return run

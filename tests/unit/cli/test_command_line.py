@@ -28,7 +28,7 @@ OPTIONS = {
     "study": {"--settings", "--week", "--repetitions", "--data", "name"},
     "results": {"--settings", "--week", "--repetitions", "--studies", "--page"},
     "check": {"--settings", "--week", "--acknowledge", "--by", "--reason"},
-    "init": {"--cells", "--towers", "--visits", "--set", "--yes", "out"},
+    "init": {"--cells", "--grid", "--boundary", "--towers", "--visits", "--set", "--yes", "out"},
     "dpia": {"--settings", "file"},
     "plan": {"--settings", "--epsilons", "--people", "--quick", "--out"},
     "ui": {"--settings", "--port", "--read-only"},

@@ -2,14 +2,12 @@
 
 import gzip
 import shutil
-import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
 from runs import MONDAY
 
-from density_assets.__main__ import main
 from density_assets.cli.first_settings import settings_text
 from density_assets.cli.guess import Guess
 from density_assets.cli.inspection import inspect
@@ -17,24 +15,6 @@ from density_assets.errors import BadInput
 from density_assets.geography.nearest_zone import nearest_zone
 from density_assets.records.verdict import Verdict
 from density_assets.settings import PrivacySettings, load_settings
-
-
-@pytest.fixture
-def init(monkeypatch, capsys, town, tmp_path):
-    """`density init` on the files of the town, from its folder; returns status, the file and what was said."""
-    monkeypatch.chdir(town.folder)
-    out = town.folder / "first.toml"
-
-    def run(
-        *words: str, visits: str | None = "visits/{week}/*.csv", towers: str = "towers.csv"
-    ) -> tuple[int, Path, str]:
-        files = ("--cells", "cells.geojson", "--towers", towers, *(("--visits", visits) if visits else ()))
-        monkeypatch.setattr(sys, "argv", ["density", "init", str(out), *files, *words])
-        status = main()
-        said = capsys.readouterr()
-        return status, out, said.out + said.err
-
-    return run
 
 
 def test_the_file_of_a_town_is_loaded_and_its_records_are_ready(init, tmp_path):
@@ -116,12 +96,12 @@ def test_days_that_nothing_says_are_complete_are_said_to_be_by_hand(init, town, 
     assert load_settings(out).city.visits_complete == complete
 
 
-@pytest.mark.parametrize("pattern", ["{week}.csv", "{year}-{month}-{day}.csv"])
+@pytest.mark.parametrize("pattern", ["{week}.csv", "{year}-{month}-{day}.csv", "2007-09-10.csv"])
 def test_files_of_weeks_or_days_in_one_folder_are_said_to_be_complete_by_hand(init, town, pattern):
     """One `_SUCCESS` beside them would speak of all."""
     for name in ("2007-09-10.csv", "_SUCCESS"):
         shutil.copy(town.visits / "part-0.csv", town.folder / name)
-    status, out, said = init("--yes", visits=pattern)
+    status, out, said = init("--yes", "--set", "first_week=2007-09-10", visits=pattern)
     assert status == 0, said
     assert load_settings(out).city.visits_complete == "complete/{week}"
 
@@ -188,7 +168,9 @@ def test_a_file_that_is_there_is_left_as_it_is_and_one_that_cannot_be_loaded_is_
     [
         (("--set", "visit_usr=imsi"), "visit_user"),
         (("--set", "visit_user"), "must be KEY=VALUE"),
-        (("--visits", "none/{week}/*.csv"), "must name at least one file"),
+        (("--visits", "none/{week}/*.csv"), "must name at least one file, found none at none/{week}/*.csv"),
+        (("--visits", "visits/2007-09-10"), "must name at least one file, found the folder visits/2007-09-10"),
+        (("--towers", "masts.xlsx"), "masts.xlsx: the file of the towers must exist, found nothing there"),
         (("--cells", "towers.csv"), "polygons"),
     ],
 )

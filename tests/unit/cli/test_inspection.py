@@ -50,6 +50,16 @@ def test_lines_with_another_number_of_fields_than_column_names_are_told_as_such(
     assert "50 of 50 lines looked at in part-0.csv are no UTF-8, or have more or fewer fields" in said
 
 
+@pytest.mark.parametrize("line", ["sep=;", "SEP=,"])
+def test_a_line_that_a_spreadsheet_puts_above_the_names_is_told(town, tmp_path, line):
+    (town.visits / "part-0.csv").write_text(f"{line}\nuser_id;time;tower_id\nann;2007-09-10 08:10:00;A\n")
+    told = "line 1 must name the columns, it is the one that Excel puts above"
+    assert f"part-0.csv: {told}" in " ".join(lines(town, tmp_path))
+    (town.folder / "towers.csv").write_text(f"{line}\nname;x;y\nA;650500;6860500\n")
+    with pytest.raises(BadInput, match=f"towers.csv: {told}"):
+        lines(town, tmp_path)
+
+
 def test_identifiers_that_a_spreadsheet_rounded_are_told(town, tmp_path):
     town.write_visits("".join(f"4.917{number}E+11,2007-09-10 08:10:00,A\n" for number in range(10)))
     assert "identifiers in part-0.csv are written as 4.9E+11: a spreadsheet rounded" in " ".join(lines(town, tmp_path))
@@ -199,6 +209,8 @@ def test_other_spellings_and_times_without_a_zone_are_named_for_the_settings(tow
             "4/3/2024,8:15:00 PM",
             'visit_time_format = "%d/%m/%Y %I:%M:%S %p"  # the year comes last',
         ),
+        ("04.03.24,08:15", 'visit_time_format = "%d.%m.%y %H:%M"  # the year comes last: is the day first?'),
+        ("24-03-04,08:15:00", ""),
         ("2024-03-04,08:15:00", ""),
     ],
 )

@@ -1,5 +1,7 @@
 """Footprints: a table of probabilities gives every site away once, and one person's part is bounded as before."""
 
+import re
+
 import numpy as np
 import polars as pl
 import pytest
@@ -10,6 +12,7 @@ from town import make_town
 
 from density_assets.city import City
 from density_assets.cli.inspection import inspect
+from density_assets.cli.planning import plan
 from density_assets.definitions import build
 from density_assets.errors import BadInput
 from density_assets.geography.cells_and_towers import geography_hash
@@ -19,6 +22,8 @@ from density_assets.geography.footprints import read_footprints
 from density_assets.geography.overlaps import interpolation
 from density_assets.geography.source import city_cells, city_towers
 from density_assets.geography.tables import cells_from, cells_table, overlaps_from, overlaps_table, towers_from
+from density_assets.research.weeks import rehearsal
+from density_assets.research.weeks.cities import Ground
 from density_assets.schemes import SCHEMES
 from density_assets.settings import load_settings
 
@@ -160,6 +165,24 @@ def test_a_week_is_released_with_footprints_under_a_geography_of_its_own(tmp_pat
     assert city.release(MONDAY).geography == city.geography()
     counts = pl.read_parquet(home / f"town/release/density_{WEEK}.parquet")
     assert set(counts["cell_id"]) == set(CELLS)
+    rehearsed = Ground.of(settings)
+    assert np.array_equal(rehearsed.to_cells, interpolation(pieces).toarray())
+    assert (rehearsed.hash, rehearsed.places.count("cover")) == (city.geography(), len(city.store.read_public("cover")))
+
+
+@pytest.mark.parametrize("footprints", [True, False])
+def test_a_rehearsal_tries_no_scheme_that_a_release_would_refuse(tmp_path, monkeypatch, footprints):
+    town = with_footprints(tmp_path) if footprints else make_town(tmp_path)
+    monkeypatch.setenv("DENSITY_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("DENSITY_SETTINGS", str(town.settings))
+
+    def only_asked(ground, asked, *_):
+        raise BadInput(f"asked for {asked.beside}, footprints {ground.footprints is not None}")
+
+    monkeypatch.setattr(rehearsal, "rehearse", only_asked)
+    beside = () if footprints else ("efpag",)
+    with pytest.raises(BadInput, match=re.escape(f"asked for {beside}, footprints {footprints}")):
+        plan(epsilons="50", people=50, quick=False, out=tmp_path)
 
 
 def test_the_geography_of_a_city_without_footprints_is_what_it_was(tmp_path, town):
