@@ -86,7 +86,7 @@ servers:  # tests of shared ledgers and of Spark need Debian's packages; where t
 	|| echo "postgresql is not installed and could not be: tests of shared ledgers will be skipped"
 
 docs: $(VENV)/ready  ## the documentation as a site, in build/site
-	@NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --strict
 	@echo "open build/site/index.html"
 
 lint: $(VENV)/ready  ## style, layers and types
