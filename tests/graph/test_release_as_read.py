@@ -1,5 +1,6 @@
 """A real release as strangers read it: the notebook, and every line that the documentation tells them to type."""
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -11,6 +12,9 @@ import pandas as pd
 import pytest
 from documented import documented
 from notebook import ran
+from portals import DCAT, checksums, harvested
+from rdflib import RDF
+from registry import entry_in
 from runs import WEEK
 from weeks import WEEKS, folder_of
 
@@ -101,6 +105,24 @@ def test_the_documented_sql_asks_what_was_published(release, weeks, monkeypatch)
     busiest, described = (duckdb.sql(one.query).fetchall() for one in duckdb.extract_statements(block))
     assert dict(busiest) == weeks[WEEK].max(axis=1).to_dict()
     assert {(b"city", b"town"), (b"week", WEEK.encode())} <= {(key, value) for _, key, value in described}
+
+
+def test_the_registry_and_portals_know_each_week_by_itself(release):
+    names = ("privacy_statement_{}.json", "dp_deployment_{}.yaml", "dcat_{}.jsonld")
+    epsilons = []
+    for week in WEEKS:
+        statement, entry, dataset = (release / name.format(week) for name in names)
+        said, told = json.loads(statement.read_text()), entry_in(entry)
+        parameters = told["deployment"]["privacy_loss"]["privacy_parameters"]
+        assert parameters["rho"] == said["cumulative"]["for_a_person"]["week"][0]["rho"]
+        assert told["deployment"]["dp_variant"]["variant_name"].endswith(
+            "by the exact privacy curve of its Gaussian noise"
+        )
+        assert (release / f"density_{week}.csv").as_uri() in checksums(harvested(dataset))
+        epsilons.append(said["cumulative"]["epsilon"])
+    assert epsilons == sorted(set(epsilons))  # each week adds to what those before it cost
+    together = harvested(*(release / names[2].format(week) for week in WEEKS))
+    assert len(set(together.subjects(RDF.type, DCAT.Dataset))) == len(WEEKS)
 
 
 def said_by_r(folder: Path, script: str) -> list[float]:
