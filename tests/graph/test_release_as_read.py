@@ -1,8 +1,11 @@
 """A real release as strangers read it: the notebook, and every line that the documentation tells them to type."""
 
 import json
+import re
 import shutil
 import subprocess
+import sys
+import tomllib
 from pathlib import Path
 
 import duckdb
@@ -10,13 +13,15 @@ import geopandas as gpd
 import numpy as np
 import pandas as pd
 import pytest
-from documented import documented
+from documented import DOCS, documented
 from notebook import ran
 from portals import DCAT, checksums, harvested
 from rdflib import RDF
 from registry import entry_in
 from runs import WEEK
 from weeks import WEEKS, folder_of
+
+from density_assets.publication_settings import PublicationSettings
 
 NIGHT = range(5 * 24 + 20, 6 * 24 + 4)  # Saturday 20:00 to Sunday 04:00
 R = "Rscript"
@@ -123,6 +128,20 @@ def test_the_registry_and_portals_know_each_week_by_itself(release):
     assert epsilons == sorted(set(epsilons))  # each week adds to what those before it cost
     together = harvested(*(release / names[2].format(week) for week in WEEKS))
     assert len(set(together.subjects(RDF.type, DCAT.Dataset))) == len(WEEKS)
+
+
+def test_planners_are_told_how_to_check_a_release(release):
+    (command,) = re.findall(r"`python3 -I (verify[^`]+)`", (DOCS / "planners.md").read_text(encoding="utf-8"))
+    key = json.loads((release / f"manifest_{WEEK}.json").read_text())["key"]["fingerprint"]
+    words = command.replace("WEEK", WEEK).replace("FINGERPRINT", key).split()
+    done = subprocess.run([sys.executable, "-I", *words], cwd=release, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.splitlines()[-1][:9]) == (0, "verified:"), done.stdout + done.stderr
+
+
+def test_publishers_are_told_every_word_that_catalogues_get():
+    (written,) = documented("release-files.md", "toml")
+    stated = PublicationSettings.model_validate(tomllib.loads(written)["publication"])
+    assert stated.model_fields_set == set(PublicationSettings.model_fields)
 
 
 def said_by_r(folder: Path, script: str) -> list[float]:
