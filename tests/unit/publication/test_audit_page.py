@@ -179,6 +179,6 @@ def test_our_stand_on_every_hazard_is_on_the_page(data):
 
 
 def test_audits_that_were_run_show_what_they_found(data):
-    assert "not run" in audit_html(data)
+    assert "not run</span> <code>density study epsilon_audit</code>" in audit_html(data)
     page = audit_html(replace(data, attack_tests=[AttackTest("epsilon_audit", "How much", "at least **0.12**")]))
     assert "at least <strong>0.12</strong>" in page
