@@ -14,7 +14,7 @@ override REASON := $(value REASON)
 export DENSITY_REASON := $(REASON)
 endif
 
-.PHONY: release backfill rebuild final evaluate check plan verify audit study results ui budget ledger purge test mutants browser servers unflushed docs lint bench bench-scale bench-year bench-peers clean
+.PHONY: release backfill rebuild final evaluate check plan verify audit study results ui budget ledger purge test mutants browser servers readers unflushed docs lint bench bench-scale bench-year bench-peers clean
 
 release: $(VENV)/ready  ## one week, from records to everything derived from them [SETTINGS=my.toml] [WEEK=2007-09-10] [BY=…] [REASON=…]
 	@$(RUN) density_assets release $(CITY)
@@ -61,7 +61,7 @@ ledger: $(VENV)/ready  ## verify the ledger [ACTION=init|moved|key|anchor|backup
 purge: $(VENV)/ready  ## erase the confidential zone of a released week WEEK=2007-09-10 [SETTINGS=my.toml] [FORCE=1]
 	@$(RUN) density_assets purge $(CITY) $(if $(FORCE),--force)
 
-test: lint browser servers unflushed  ## everything that must hold
+test: lint browser servers readers unflushed  ## everything that must hold
 	$$(command -v eatmydata) $(RUN) pytest -n 2 --dist loadscope
 
 mutants: $(VENV)/ready  ## small faults in the code that keeps the promise: is each noticed by a test? [PART=privacy/noise]
@@ -85,8 +85,13 @@ servers:  # tests of shared ledgers and of Spark need Debian's packages; where t
 	|| (apt-get update -qq && apt-get install -y -qq postgresql) >/dev/null 2>&1 \
 	|| echo "postgresql is not installed and could not be: tests of shared ledgers will be skipped"
 
+readers:  # tests of what planners type in R need Debian's packages; where they cannot be installed these are skipped
+	@test -d /usr/lib/R/site-library/sf && command -v Rscript >/dev/null \
+	|| (apt-get update -qq && apt-get install -y -qq --no-install-recommends r-base-core r-cran-sf) >/dev/null 2>&1 \
+	|| echo "R and its package sf are not installed and could not be: tests of R will be skipped"
+
 docs: $(VENV)/ready  ## the documentation as a site, in build/site
-	@NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --strict
 	@echo "open build/site/index.html"
 
 lint: $(VENV)/ready  ## style, layers and types

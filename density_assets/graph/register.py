@@ -166,7 +166,7 @@ def audit_page(
 ) -> Made:
     """Every release of the population on one page: promises, cost, lineage, checks, attack tests, versions.
 
-    The page `audit.html` is linked from the page of each release, loads nothing and may be handed out. `make audit`
+    The page `audit.html` is linked from the page of each release, loads nothing and may be handed out. `density audit`
     makes it anew.
     """
     settings, population, rows = step.settings, population_name(step.settings), accounts.rows

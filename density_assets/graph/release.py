@@ -118,9 +118,9 @@ def privacy_statement(step: Step, accounts: Accounts, paid_by: frozenset[str], e
     """What is promised of the published counts, and how it was paid: as data and as text.
 
     The statement says what is promised to whom, every event with its scale, how it was paid, of which draws the counts
-    are an estimate, and the digests of the files; nothing in it is computed from records. `make verify` checks that all
-    of it and the ledger belong together. Data package, portal entry and entry of the registry of deployments say the
-    same to machines.
+    are an estimate, and the digests of the files; nothing in it is computed from records. `density verify` checks that
+    all of it and the ledger belong together. Data package, portal entry and entry of the registry of deployments say
+    the same to machines.
     """
     end = accounts.end_of(paid_by)
     publish(step, chain_file(step, accounts, end))

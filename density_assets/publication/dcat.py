@@ -23,7 +23,7 @@ def dcat(dataset: Dataset) -> bytes:
     stated, (first, last) = dataset.licensed, dataset.span
     entry: dict[str, Any] = {
         "@context": CONTEXT,
-        "@id": stated.homepage or f"urn:density:{dataset.name}",
+        "@id": _identity(dataset),
         "@type": "dcat:Dataset",
         "dct:identifier": dataset.name,
         "dct:title": dataset.title,
@@ -40,6 +40,7 @@ def dcat(dataset: Dataset) -> bytes:
         "dcat:theme": {"@id": POPULATION_AND_SOCIETY},
         "dcat:keyword": ["population density", "mobile-phone data", "differential privacy"],
         "dcat:distribution": [_distribution(dataset, name) for name in dataset.files],
+        **({"dcat:landingPage": {"@id": stated.homepage}} if stated.homepage else {}),
     }
     if stated.contact:
         entry["dcat:contactPoint"] = {
@@ -48,6 +49,12 @@ def dcat(dataset: Dataset) -> bytes:
             "vcard:note": stated.contact,
         }
     return (json.dumps(entry, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def _identity(dataset: Dataset) -> str:
+    """A name of this release alone: portals take datasets of one name, such as the homepage of all, for one."""
+    homepage = dataset.licensed.homepage
+    return f"{homepage.partition('#')[0]}#{dataset.name}" if homepage else f"urn:density:{dataset.name}"
 
 
 def _distribution(dataset: Dataset, name: str) -> dict[str, Any]:
@@ -63,7 +70,7 @@ def _distribution(dataset: Dataset, name: str) -> dict[str, Any]:
         "spdx:checksum": {
             "@type": "spdx:Checksum",
             "spdx:algorithm": {"@id": "spdx:checksumAlgorithm_sha256"},
-            "spdx:checksumValue": digest,
+            "spdx:checksumValue": {"@type": "xsd:hexBinary", "@value": digest},
         },
         **({"dct:license": {"@id": licence}} if licence else {}),
     }

@@ -23,9 +23,14 @@ PREPROCESSING = (
     "at most {visits} visits of a user and week are kept, or each user's visits are weighed to a norm; bounds, clamps "
     "and shares of the budget are constants of the settings, chosen without looking at records"
 )
+ARGUMENTS = {  # by what the statement calls the accountant of a release
+    "analytic Gaussian": "the exact privacy curve of its Gaussian noise",
+    "PLD": "its privacy loss distribution",
+    "RDP": "its Rényi divergences",
+}
 COMPOSITION = (
-    "all mechanisms of a release are calibrated together, in zero-concentrated differential privacy or by the exact "
-    "Gaussian curve ({accountant}); weeks are composed by a ledger that refuses what a budget does not allow"
+    "all mechanisms of a release share one budget in zero-concentrated differential privacy, the largest that keeps "
+    "the promise by {argument}; weeks are composed by a ledger that refuses what a budget does not allow"
 )
 POST_PROCESSING = (
     "estimates, rounding to whole counts, sums and every file are computed from noisy numbers and public geography; "
@@ -39,6 +44,7 @@ JUSTIFICATION = (
 
 def deployment(dataset: Dataset) -> bytes:
     """The entry as YAML: the same for the same statement."""
+    argument = ARGUMENTS[dataset.said["accounted"]["accountant"]]
     entry = {
         "url_slug": dataset.name,
         "status": "Published",
@@ -46,7 +52,7 @@ def deployment(dataset: Dataset) -> bytes:
         "deployment": {
             "basic": _basic(dataset),
             "dp_variant": {
-                "variant_name": "Approximate differential privacy, accounted for in zCDP",
+                "variant_name": f"Approximate differential privacy, by {argument}",
                 "data_domain": "sets of (subscriber identifier, tower, hour) of one week",
                 "unprotected_quantities": UNPROTECTED,
             },
@@ -54,7 +60,7 @@ def deployment(dataset: Dataset) -> bytes:
             "deployment_model": _model(),
             "accounting": {
                 "post_processing": POST_PROCESSING,
-                "composition": COMPOSITION.format(accountant=dataset.said["accounted"]["accountant"]),
+                "composition": COMPOSITION.format(argument=argument),
             },
             "implementation": {
                 "preprocessing_and_hyperparameter_tuning": PREPROCESSING.format(

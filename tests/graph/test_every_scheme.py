@@ -6,6 +6,7 @@ import dagster as dg
 import polars as pl
 import pytest
 from ledgers import open_ledger
+from registry import entry_in
 from runs import MONDAY, WEEK, only, ran
 
 from density_assets import definitions
@@ -31,6 +32,7 @@ PUBLISHED = (
     *("density", "published_counts", "privacy_statement", "density_report", "signed_release"),
     *("ledger", "audit_page", "release_database"),
 )
+ARGUMENTS = {"analytic Gaussian": "Gaussian noise", "PLD": "privacy loss distribution", "RDP": "Rényi divergences"}
 BESIDE = {"lowrank": {"errors_of_sums"}}  # published with the counts
 
 
@@ -55,6 +57,18 @@ def ancestors(city: City, asset: str) -> set[str]:
             found.add(key)
             waiting += reads[key]
     return {key.to_user_string() for key in found}
+
+
+def refuse_other_words(entry: dict, said: dict) -> None:
+    """Raise if the registry is told of another argument, other noise or another promise than the statement gives."""
+    accounted, told = said["accounted"], entry["deployment"]
+    argument = ARGUMENTS[accounted["accountant"]]
+    assert argument in told["dp_variant"]["variant_name"]
+    assert argument in told["accounting"]["composition"]
+    assert 0.99 * said["epsilon"] < accounted["epsilon"] <= said["epsilon"]  # the promise is used, and kept
+    drawn = {event["kind"] for charge in said["charges"] for event in charge["events"]}
+    assert all(kind in told["implementation"]["mechanisms"] for kind in drawn)
+    assert (accounted["accountant"] == "analytic Gaussian") == all("aussian" in kind for kind in drawn)
 
 
 def test_every_scheme_is_listed():
@@ -87,6 +101,7 @@ def test_all_schemes_release_in_one_process_what_they_were_asked_for(town, tmp_p
         assert len(published) == 4 * 168
         assert published.min() >= 0
         # the ledger knows a scheme by its draws: they are those of this city's plan
+        refuse_other_words(entry_in(folder / f"dp_deployment_{WEEK}.yaml"), said)
         charges = [row.charge for row in city.ledger.rows()]
         release = city.release(MONDAY)
         assert release.scheme == scheme

@@ -5,7 +5,6 @@ import itertools
 import json
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import duckdb
@@ -15,12 +14,12 @@ import pandas as pd
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
-import yaml
 from frictionless import Package
+from portals import checksums, harvested
+from registry import entry_in
 from runs import WEEK, materialise
 from town import make_town
 
-REGISTRY = Path(__file__).parents[1] / "support/deployments_registry.json"
 SAID = '[publication]\npublisher = "Office of the Town"\nlicence = "CC-BY-4.0"\ncontact = "data@town.example"\n'
 
 
@@ -55,6 +54,12 @@ def test_all_files_hold_the_same_visits(folder, counts):
     assert duckdb.sql(f"select sum(count) from '{folder}/density_{WEEK}.parquet'").fetchall() == [(total,)]
     features = json.loads((folder / f"density_{WEEK}.geojson").read_text())["features"]
     assert sum(sum(feature["properties"]["counts"]) for feature in features) == total
+
+
+def test_the_map_says_which_geoparquet_it_is(folder):
+    said = json.loads(pq.read_schema(folder / f"cells_{WEEK}.parquet").metadata[b"geo"])
+    assert (said["version"], said["primary_column"]) == ("1.1.0", "geometry")
+    assert said["columns"]["geometry"]["encoding"] == "WKB"
 
 
 def test_the_geopackage_has_what_qgis_animates_by(folder, counts):
@@ -146,34 +151,20 @@ def test_the_schema_of_the_text_file_is_that_of_its_rows(folder):
 
 
 def test_the_registry_entry_has_every_field_and_no_other(folder):
-    entry = yaml.safe_load((folder / f"dp_deployment_{WEEK}.yaml").read_text())
-    jsonschema.validate(entry, json.loads(REGISTRY.read_text()))
+    entry = entry_in(folder / f"dp_deployment_{WEEK}.yaml")
     loss = entry["deployment"]["privacy_loss"]["privacy_parameters"]
     said = json.loads((folder / f"privacy_statement_{WEEK}.json").read_text())
     assert (loss["epsilon"], loss["delta"]) == (said["epsilon"], said["delta"])
     assert entry["deployment"]["basic"]["data_curators"] == ["Office of the Town"]
 
 
-def test_portals_find_every_file(folder):
-    dataset = json.loads((folder / f"dcat_{WEEK}.jsonld").read_text())
-    assert dataset["@type"] == "dcat:Dataset"
-    for file in dataset["dcat:distribution"]:
-        content = (folder / file["dcat:downloadURL"]["@id"]).read_bytes()
-        assert file["spdx:checksum"]["spdx:checksumValue"] == hashlib.sha256(content).hexdigest()
-    prefixes = set(dataset["@context"])
-    names = {name.split(":")[0] for name in _keys(dataset) if not name.startswith("@")}
-    assert names <= prefixes
-
-
-def _keys(value):
-    if isinstance(value, dict):
-        for name, of in value.items():
-            if name != "@context":
-                yield name
-                yield from _keys(of)
-    if isinstance(value, list):
-        for one in value:
-            yield from _keys(one)
+def test_portals_find_every_file_that_data_packages_do(folder):
+    graph = harvested(folder / f"dcat_{WEEK}.jsonld")
+    described = json.loads((folder / f"datapackage_{WEEK}.json").read_text())["resources"]
+    files = [folder / resource["path"] for resource in described]
+    assert checksums(graph) == {file.as_uri(): hashlib.sha256(file.read_bytes()).digest() for file in files}
+    assert len(files) == 12
+    assert all(name.startswith("http") for name in graph.predicates())  # every prefix is known
 
 
 def test_a_publisher_who_moves_does_not_change_what_is_published(home, folder):

@@ -9,7 +9,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -31,13 +31,20 @@ def serving(
 
     command, folder: what `density` is, and where it is started.
     """
+    words = [*command, "ui", "--settings", str(settings), *options]
+    open_before(home, "ui", "--settings", str(settings))
+    with started(words, {**os.environ, "DENSITY_HOME": str(home)}, folder) as address:
+        yield address
+
+
+@contextmanager
+def started(words: Sequence[str | Path], environment: Mapping[str, str], folder: Path) -> Iterator[str]:
+    """The address of a server that a command starts, on a free port; what it says is kept beside its home."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    environment = {**os.environ, "DENSITY_HOME": str(home)}
-    words = [*command, "ui", "--settings", str(settings), "--port", str(port), *options]
-    open_before(home, "ui", "--settings", str(settings))
-    address = f"http://127.0.0.1:{port}"
+    address, home = f"http://127.0.0.1:{port}", Path(environment["DENSITY_HOME"])
+    words = [*words, "--port", str(port)]
     HOMES[address] = home
     with (home.parent / f"server{port}.log").open("wb") as log:
         process = subprocess.Popen(words, cwd=folder, env=environment, stdout=log, stderr=log, start_new_session=True)

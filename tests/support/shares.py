@@ -11,6 +11,7 @@ SHARING = {  # modules by what takes long to make and none of them changes
         "graph/test_final",
         "graph/test_final_asked",
         "graph/test_errors_of_sums",
+        "graph/test_release_as_read",
     ),
     "a small city": ("research/test_density_studies", "research/test_weeks_studies"),
     "a Spark": ("unit/resources/sql/test_engines_agree", "unit/resources/sql/test_spark"),

@@ -73,6 +73,11 @@ def test_the_language_is_the_browsers(reader, files):
     assert reader.runs("document.documentElement.lang") == "en"
 
 
+def test_the_scale_names_a_colour_between_its_ends(reader):
+    said = reader.runs("[...document.querySelectorAll('.ticks span')].map((label) => label.textContent)")
+    assert said == ["≤ 200", "320", "≥ 500"]  # no round number lies between
+
+
 def test_who_prefers_less_motion_gets_slower_pictures(reader, files):
     usual = reader.runs("STEP_MS")
     reader.prefers(prefers_reduced_motion="reduce")

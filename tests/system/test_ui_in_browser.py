@@ -106,6 +106,19 @@ def test_a_week_released_by_clicking_verifies(released):
     assert (released / "audit.html").exists()
 
 
+def test_checks_and_hazards_of_the_audit_page_fit_on_a_telephone(auditor, released):
+    telephone = {"width": 380, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+    auditor.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", telephone)
+    auditor.driver.get((released / "audit.html").as_uri())
+    rights = (
+        "[...document.querySelectorAll('.checks td, .hazards td')].map((cell) => cell.getBoundingClientRect().right)"
+    )
+    ends = auditor.driver.execute_script(f"return {rights}")
+    auditor.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert len(ends) > 100
+    assert max(ends) <= 380
+
+
 def test_the_page_of_an_asset_shows_columns_origins_and_pictures(auditor, released):
     auditor.visit(f"/assets/density?partition={WEEK}")
     auditor.sees("zone: release", "visits: devices seen in the cell in that hour ← smoothed_series.visits", "map")

@@ -1,6 +1,9 @@
-"""Every link of the documentation leads somewhere: to a file that is there, and to a heading of it."""
+"""Every link of the documentation leads somewhere: to a file that is there, to a heading of it; so does its site."""
 
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
@@ -60,3 +63,16 @@ def test_a_link_that_leads_nowhere_is_found(tmp_path):
         "# One `word`, two\n\n[a](#one-word-two) [b](#three) [c](gone.md) ![d](gone.png) [e](https://f.example)"
     )
     assert list(broken(page)) == ["#three: no such heading", "gone.md: no such file", "gone.png: no such file"]
+
+
+def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(tmp_path):
+    """Its links lead to pages and headings of the site, which are not those of the repository everywhere."""
+    # Not --quiet: what is not said is not counted either, and nothing is strict.
+    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
+    quiet = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(build, cwd=ROOT, env=quiet, capture_output=True, text=True, check=False, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+    pages = {page.name: page.read_text(encoding="utf-8") for page in tmp_path.glob("*.html")}
+    assert {f"{page.stem}.html" for page in (ROOT / "docs").glob("*.md")} <= pages.keys()
+    loaded = re.compile(r'<(?:script|link|img)\b[^>]*(?:src|href)="(?:https?:)?//[^"]*"')
+    assert [found for page in pages.values() for found in loaded.findall(page)] == []

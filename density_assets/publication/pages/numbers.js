@@ -124,6 +124,7 @@ function scaleTicks(scale) {
   for (let tick = scale.low; placeOnScale(scale, tick) < 0.78; tick = roundAbove(1.01 * tick)) {
     if (placeOnScale(scale, tick) - placeOnScale(scale, ticks.at(-1)) > 0.17) ticks.push(tick);
   }
+  if (ticks.length === 1) ticks.push(Number(Math.sqrt(scale.low * scale.high).toPrecision(2))); // two ends name no colour between
   return [...ticks, scale.high];
 }
 

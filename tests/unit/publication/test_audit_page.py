@@ -8,6 +8,7 @@ import pytest
 
 from density_assets.privacy.zones import Zone
 from density_assets.publication.attack_tests import AttackTest
+from density_assets.publication.hazards import HAZARDS
 from density_assets.publication.pages.audit_page import AuditData, Checked, audit_html, audit_markdown
 from density_assets.publication.pages.lineage import Node
 from density_assets.publication.register import Entry
@@ -171,7 +172,13 @@ def test_nothing_released_yet_is_a_page_too(data):
     assert "Nothing has been released yet." in page
 
 
+def test_our_stand_on_every_hazard_is_on_the_page(data):
+    cells = set(map(html.unescape, re.findall(r"<td>(.*?)</td>", audit_html(data))))
+    assert {text for hazard in HAZARDS for text in hazard} <= cells
+    assert len({hazard.name for hazard in HAZARDS}) == len(HAZARDS) == 14
+
+
 def test_audits_that_were_run_show_what_they_found(data):
-    assert "not run" in audit_html(data)
+    assert "not run</span> <code>density study epsilon_audit</code>" in audit_html(data)
     page = audit_html(replace(data, attack_tests=[AttackTest("epsilon_audit", "How much", "at least **0.12**")]))
     assert "at least <strong>0.12</strong>" in page

@@ -21,6 +21,11 @@ def test_both_languages_fill_the_same_places():
         assert french, key
 
 
+def test_no_line_of_french_begins_with_a_sign():
+    """French sets a space before some signs, at which a line must not end."""
+    assert [key for key, (_, french) in words().items() if re.search(r" [;:!?»%]|« ", french)] == []
+
+
 def test_every_word_that_is_used_is_there_and_every_word_is_used():
     text = "".join((resources.files(PACKAGE) / name).read_text(encoding="utf-8") for name in FILES)
     called = set(re.findall(r"""(?:word|named)\(["']([\w. ]+)["']""", text)) - {"unit.", "kicker.", "lead."}
