@@ -44,6 +44,8 @@ def weekly_schedule(city: City, job: UnresolvedAssetJobDefinition) -> dg.Schedul
             return dg.SkipReason("the first week has not ended")
         if last and moment.astimezone(settings.city.zone).date() - timedelta(weeks=1) > last:
             return dg.SkipReason(f"there are no weeks after that of {last}: city.last_week says so")
+        if vague := _vague(settings):
+            return vague
         if not _delivered(settings, ended[-1]):
             return dg.SkipReason(
                 f"the week of {ended[-1]} must be known to be complete, what is drawn from a part of it stays drawn: "
@@ -93,11 +95,8 @@ def _complete_weeks(city: City, job: UnresolvedAssetJobDefinition) -> dg.SensorD
         description="Starts a week once `_SUCCESS` or the like says it is complete: once, oldest first, files unread.",
     )
     def complete_weeks(context: dg.SensorEvaluationContext) -> Iterator[dg.RunRequest | dg.SkipReason]:
-        if not says_which_week(settings):
-            yield dg.SkipReason(
-                "city.visits must hold {week}, or all of {year}, {month} and {day}: without them "
-                f"{settings.city.visits_complete} does not say which week is complete"
-            )
+        if vague := _vague(settings):
+            yield vague
             return
         released = context.instance.get_materialized_partitions(key(city, "density"))
         waiting = [week for week in weeks.get_partition_keys() if week not in released]
@@ -109,6 +108,16 @@ def _complete_weeks(city: City, job: UnresolvedAssetJobDefinition) -> dg.SensorD
             yield dg.SkipReason("no further week is complete")
 
     return complete_weeks
+
+
+def _vague(settings: Settings) -> dg.SkipReason | None:
+    """Why nothing starts by itself where one file speaks of all weeks: it would call those to come complete, too."""
+    if settings.city.synthetic or says_which_week(settings):
+        return None
+    return dg.SkipReason(
+        "city.visits must hold {week}, or all of {year}, {month} and {day}: without them "
+        f"{settings.city.visits_complete} does not say which week is complete"
+    )
 
 
 def _delivered(settings: Settings, week: str) -> bool:

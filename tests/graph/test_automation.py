@@ -147,6 +147,8 @@ def test_files_without_a_week_in_their_name_start_nothing_and_say_why(town, tmp_
         tick = sensor.evaluate_tick(dg.build_sensor_context(instance=instance, definitions=definitions))
     assert not tick.run_requests
     assert "city.visits must hold {week}" in tick.skip_message
+    # A `_SUCCESS` beside the files of all weeks does not know of next Monday's.
+    assert week_started(monday(2007, 9, 17), opened(town.settings, tmp_path)) is None
 
 
 def test_a_synthetic_city_has_nothing_to_wait_for(town, tmp_path):
