@@ -30,7 +30,7 @@ def refused_by_all(folder: Path, week: date, files: list[Path], city: CitySettin
 
 @needs_java
 @pytest.mark.parametrize(
-    "seeds", [range(9), pytest.param(range(9, 300), marks=pytest.mark.nightly)], ids=["some", "many"]
+    "seeds", [range(6), pytest.param(range(6, 300), marks=pytest.mark.nightly)], ids=["some", "many"]
 )
 def test_both_engines_say_the_same_of_random_records(tmp_path, seeds):
     refused, differing = set(), {}
