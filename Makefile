@@ -103,7 +103,7 @@ lint: $(VENV)/ready  ## style, layers and types
 bench: $(VENV)/ready  ## cost of each step, as ratios in one run; about ten minutes, 4 GB of disk; see docs/performance.md
 	@$(RUN) bench
 
-bench-scale: $(VENV)/ready  ## the visits side on DuckDB and on Spark, and what a country would take; about eight minutes, Java 17; see docs/scale.md
+bench-scale: $(VENV)/ready  ## the visits side on DuckDB and on Spark, and what a country would take; about nine minutes, Java 17; see docs/scale.md
 	@$(RUN) bench scale
 
 bench-year: $(VENV)/ready  ## whole releases of a town of four cells, 52 weeks one after another: what each costs; about ten minutes

@@ -2,7 +2,7 @@
 
 what     measures                                                         minutes   needs
 steps    each step on visits, at a tenth of the case study to ten times      10     4 GB of disk, below $TMPDIR
-scale    the visits side from raw records, on DuckDB and on Spark             8     2 GB of disk, Java 17, PySpark
+scale    the visits side from raw records, on DuckDB and on Spark             9     2 GB of disk, Java 17, PySpark
 year     whole releases of a town of four cells, week after week             10     100 MB of disk
 weeks    a week's writes with 2 and with 52 weeks stored                      2     1 GB of disk
 ledger   adding up a ledger of 52 and of 520 weeks                            2

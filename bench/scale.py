@@ -2,11 +2,14 @@
 
 Raw records of the embedded city, three events for each visit, as Parquet files; every engine reads them and makes all
 tables of the visits side, in a process of its own. Of Spark, processor time and bytes shuffled are what its stages say.
+What lies on disk on the way is looked at whenever an engine says how far it is: parts are staged whole before any is
+sorted, and Spark keeps what it shuffled.
 Extrapolation follows the power that was measured between the sizes; what it assumes is said in `docs/scale.md`.
 """
 
 import json
 import math
+import os
 import tempfile
 import time
 import urllib.request
@@ -18,6 +21,7 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 import polars as pl
+import psutil
 
 from bench.measure import run
 from bench.steps import PARAMETERS, WEEK
@@ -27,8 +31,9 @@ from density_assets.geography.embedded import embedded_city
 from density_assets.geography.tables import antennas_table, towers_table
 from density_assets.people.population import simulate_week
 from density_assets.settings import EngineSettings
-from resources.sql import spark_session
+from resources.sql import ingest, spark_session
 from resources.sql.duckdb_engine import DuckdbEngine
+from resources.sql.engine import Engine, Report
 from resources.sql.spark_engine import SparkEngine
 from resources.tables.store import Store
 
@@ -37,6 +42,7 @@ EVENTS = 3  # of a visit
 MODELS = ("truncated_visits", "tower_series", "tower_totals", "one_visit_histogram", "visit_total")
 CITY = CitySettings.model_construct(visit_user="user", visit_time="time", visit_tower="tower")
 COUNTRY = 60_000_000  # people
+PART = 500_000  # people, whose records are as many as one of a country's 500 parts holds
 SETTINGS = EngineSettings(threads=2, memory="3GB")
 
 
@@ -51,22 +57,48 @@ class Measured:
     skew: float = 1.0
 
 
-def compare(sizes: Iterable[int] = SIZES) -> None:
-    """Print one table of both engines, and what follows for a country."""
+@dataclass(frozen=True)
+class Room:
+    """The most megabytes in memory, of all processes of an engine, and the most bytes on disk on the way."""
+
+    memory: float
+    disk: int
+
+
+def compare(sizes: Iterable[int] = SIZES, part: int = PART) -> None:
+    """Print the steps of both engines, all steps together, and what follows for a country.
+
+    part: how many people's records are sorted at once.
+    """
     print("| people | records | engine | step | processor s | wall s | MB shuffled | MB spilled | busiest task |")
     print("|--:|--:|---|---|--:|--:|--:|--:|--:|")
     totals: dict[str, list[tuple[int, Measured]]] = {"duckdb": [], "spark": []}
+    together: list[str] = []
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
         for people in sizes:
             folder = Path(name) / str(people)
             records = run(_write_records, folder, people)
             for engine, total in totals.items():
-                steps: dict[str, Measured] = run(_everything, folder, engine)
+                steps, room = run(_everything, folder, engine)
                 for step, cost in steps.items():
                     print(f"| {people:,} | {records:,} | {engine} | {step} | {_shown(cost)} |", flush=True)
                 total.append((people, _sum(steps.values())))
+                together.append(f"| {people:,} | {records:,} | {engine} | {_added(total[-1][1], room, records)} |")
+    print(
+        "\n| people | records | engine | processor s | wall s | MB shuffled | MB in memory | bytes on disk a record |"
+    )
+    print("|--:|--:|---|--:|--:|--:|--:|--:|", *together, sep="\n")
     for engine, total in totals.items():
         print(f"\n{engine}: {_extrapolated(total)}")
+    _say_largest_part(part)
+
+
+def _say_largest_part(people: int) -> None:
+    with tempfile.TemporaryDirectory(prefix="bench-") as name:
+        records = run(_write_records, Path(name), people)
+        most = run(_one_part, Path(name))
+    memory = EngineSettings().memory
+    print(f"\nduckdb, {records:,} records in one part, engine.memory = {memory}: {most:,.0f} MB in memory")
 
 
 def _write_records(folder: Path, people: int) -> int:
@@ -84,20 +116,57 @@ def _write_records(folder: Path, people: int) -> int:
     return count
 
 
-def _everything(folder: Path, engine: str) -> dict[str, Measured]:
+def _everything(folder: Path, engine: str) -> tuple[dict[str, Measured], Room]:
+    store = _store(folder, engine)
+    chosen = SparkEngine(store, SETTINGS) if engine == "spark" else DuckdbEngine(store, SETTINGS)
+    meter = _Stages(store) if engine == "spark" else _Process()
+    on_disk = [0]
+
+    def look(_: str) -> None:
+        on_disk.append(_bytes_on_the_way(store))
+
+    costs = {"records → visits": meter.of(lambda: _ingest(chosen, folder, look))}
+    for name in MODELS:
+        costs[name] = meter.of(lambda name=name: chosen.materialise(name, WEEK, PARAMETERS, look))
+    return costs, Room(sum(map(_most_resident, _processes())), max(on_disk))
+
+
+def _one_part(folder: Path) -> float:
+    """The most megabytes in memory where all records are sorted at once, as each part of a country's is."""
+    ingest.MOST_PARTS = 1
+    _ingest(DuckdbEngine(_store(folder, "one part"), EngineSettings(threads=2)), folder, lambda _: None)
+    return _most_resident(os.getpid())
+
+
+def _store(folder: Path, engine: str) -> Store:
     store = Store(folder / engine, "city", None, str(folder / "weeks") if engine == "spark" else None)
     _, towers = embedded_city()
     antennas = antennas_table(towers)
     store.write_public("antennas", antennas)
     store.write_public("towers", towers_table(antennas))
-    chosen = SparkEngine(store, SETTINGS) if engine == "spark" else DuckdbEngine(store, SETTINGS)
-    files = sorted((folder / "records").iterdir())
+    return store
+
+
+def _ingest(engine: Engine, folder: Path, report: Report) -> None:
     clock = week_clock(WEEK, ZoneInfo("Europe/Paris"))
-    meter = _Stages(store) if engine == "spark" else _Process()
-    costs = {"records → visits": meter.of(lambda: chosen.ingest(clock, files, CITY, lambda _: None))}
-    for name in MODELS:
-        costs[name] = meter.of(lambda name=name: chosen.materialise(name, WEEK, PARAMETERS, lambda _: None))
-    return costs
+    engine.ingest(clock, sorted((folder / "records").iterdir()), CITY, report)
+
+
+def _bytes_on_the_way(store: Store) -> int:
+    """Of staged records, and of what did not fit memory or was shuffled."""
+    folders = (store.confidential / name for name in ("staging", "spill"))
+    return sum(file.stat().st_size for folder in folders for file in folder.rglob("*") if file.is_file())
+
+
+def _processes() -> list[int]:
+    """The one that asks, and that of Java if there is one."""
+    return [os.getpid(), *(child.pid for child in psutil.Process().children(recursive=True) if child.name() == "java")]
+
+
+def _most_resident(process: int) -> float:
+    """Megabytes."""
+    (line,) = [line for line in Path(f"/proc/{process}/status").read_text().splitlines() if line.startswith("VmHWM")]
+    return int(line.split()[1]) / 1024
 
 
 class _Process:
@@ -161,6 +230,11 @@ def _sum(costs: Iterable[Measured]) -> Measured:
 
 def _shown(cost: Measured) -> str:
     return f"{cost.processor:.1f} | {cost.seconds:.1f} | {cost.shuffled:.1f} | {cost.spilled:.1f} | {cost.skew:.1f}"
+
+
+def _added(cost: Measured, room: Room, records: int) -> str:
+    spent = f"{cost.processor:.1f} | {cost.seconds:.1f} | {cost.shuffled:,.0f}"
+    return f"{spent} | {room.memory:,.0f} | {room.disk / records:.0f}"
 
 
 def _extrapolated(total: list[tuple[int, Measured]]) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from density_assets.city_settings import CitySettings
+from density_assets.errors import BadInput
 from density_assets.privacy.charges import Row
 from density_assets.privacy.release import Charge, Release
 from density_assets.settings import PrivacySettings, SchemeSettings, Settings
@@ -42,7 +43,13 @@ def settings_as_drawn(settings: Settings, release: Release) -> Settings:
         "city": {},
     }
     for name, value in release.parameters.items():
-        decided[next(table for table, model in tables.items() if name in model.model_fields)][name] = value
+        table = next((table for table, model in tables.items() if name in model.model_fields), None)
+        if table is None:
+            raise BadInput(
+                f"the week of {release.week} was drawn with {name}, which this software does not know: it was drawn by "
+                "a newer one, which must be used"
+            )
+        decided[table][name] = value
     changed = {
         table: getattr(settings, table).model_copy(update=values)
         for table, values in decided.items()

@@ -36,6 +36,9 @@ COUNTING = Lock()  # the database may read several streams at once
 COLUMNS = ("visit_user", "visit_date", "visit_time", "visit_tower")  # settings that name columns
 EXACT = 2**53  # below it no two whole numbers are one floating point number
 BLANKS = " \t\u00a0"
+# What text of a record is a number or a truth value, for all engines: casts of databases agree on no more than this.
+NUMBER = r"^[ \t\n\f\r\x0b]*[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?[ \t\n\f\r\x0b]*\z"
+WORDS = {True: ("true", "t", "yes", "y", "1"), False: ("false", "f", "no", "n", "0")}
 
 Types = Mapping[str, str]  # of columns, as the database names them
 
@@ -96,10 +99,19 @@ def _is(column: str, kind: str, value: str | float | bool) -> str:
     numbers = kind in (*NUMBERS, "FLOAT", "HUGEINT", "BOOLEAN") or kind.startswith("DECIMAL")
     if kind != "VARCHAR" and (isinstance(value, str) or not numbers):
         raise not_comparable(column, kind, value)
+    name = quoted(column)
     if isinstance(value, str):
-        return f"{quoted(column)} = {literal(value)}"
+        return f"{name} = {literal(value)}"
+    if kind == "VARCHAR" and isinstance(value, bool):
+        return says(name, value=value)
+    number = f"case when regexp_matches({name}, {literal(NUMBER)}) then {name} end" if kind == "VARCHAR" else name
     kind = "boolean" if isinstance(value, bool) else "double"
-    return f"try_cast({quoted(column)} as {kind}) = {literal(str(value))}::{kind}"
+    return f"try_cast({number} as {kind}) = {literal(str(value))}::{kind}"
+
+
+def says(text: str, *, value: bool) -> str:
+    """SQL of any engine for whether a text is a word for a truth value."""
+    return f"lower({text}) in ({', '.join(map(literal, WORDS[value]))})"
 
 
 def not_comparable(column: str, kind: str, value: object) -> BadInput:

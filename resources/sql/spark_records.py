@@ -16,7 +16,15 @@ import pyarrow.parquet as pq
 from density_assets.city_settings import CitySettings
 from density_assets.damage import ARROW_DAMAGE
 from density_assets.errors import BadInput
-from density_assets.records.event_files import BLANKS, EXACT, named_columns, no_identifier, not_comparable
+from density_assets.records.event_files import (
+    BLANKS,
+    EXACT,
+    NUMBER,
+    named_columns,
+    no_identifier,
+    not_comparable,
+    says,
+)
 from density_assets.records.found_files import store_of
 from density_assets.records.times import SECONDS
 from density_assets.records.values import FARTHEST, FARTHEST_DAY, MOST, UNITS
@@ -165,12 +173,15 @@ def _is(column: Column, value: str | float | bool) -> str:
         or (isinstance(value, str) and not _is_text(column.kind))
     ):
         raise not_comparable(column.name, str(column.kind), value)
+    text = _text(column)
     if isinstance(value, str):
-        return f"{_text(column)} = {_literal(value)}"
-    kind = "boolean" if isinstance(value, bool) else "double"
+        return f"{text} = {_literal(value)}"
+    if _is_text(column.kind) and isinstance(value, bool):
+        return says(text, value=value)
     # What is no text is not made one first: 'true' would be no number, and '1.0' no truth value.
-    compared = _text(column) if _is_text(column.kind) else backquoted(column.name)
-    return f"try_cast({compared} as {kind}) = cast('{value}' as {kind})"
+    number = f"case when {text} rlike {_literal(NUMBER)} then {text} end" if _is_text(column.kind) else None
+    kind = "boolean" if isinstance(value, bool) else "double"
+    return f"try_cast({number or backquoted(column.name)} as {kind}) = cast('{value}' as {kind})"
 
 
 def _literal(text: str) -> str:

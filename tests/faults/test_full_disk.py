@@ -10,6 +10,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from engines import needs_java
 
 from density_assets.errors import BadInput
 from resources.faults import in_clear_words
@@ -41,6 +42,18 @@ def test_a_week_that_does_not_fit_leaves_the_old_one_and_fits_later(small_disk):
     assert found["leftovers"] == []
     assert found["later"] == ""
     assert found["rows"] == 5000 * 20
+
+
+@needs_java
+def test_a_week_that_does_not_fit_where_spark_writes_leaves_the_old_one_and_fits_later(small_disk):
+    found = small_disk["spark"]
+    assert "visits.sql must run to its end, Spark gave" in found["refused"]
+    assert "look whether it is there and has memory and room" in found["refused"]
+    assert found["kept"]
+    assert found["leftovers"] == []
+    assert found["later"] == ""
+    assert found["rows"] == 20_000
+    assert found["folders"] == 2  # the week and what names it
 
 
 def test_a_released_week_that_does_not_fit_leaves_tables_and_database_and_fits_later(small_disk):

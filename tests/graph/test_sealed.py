@@ -89,6 +89,17 @@ def test_a_step_can_talk_to_nobody_but_the_run_that_started_it(tmp_path):
     assert len(made.table) == len(made.facts["orders"]) == 1
 
 
+def test_a_step_gets_no_key_to_a_store_or_database_elsewhere(tmp_path, monkeypatch):
+    keys = {"AWS_SECRET_ACCESS_KEY", "AWS_ENDPOINT_URL", "PGPASSWORD", "DENSITY_DAGSTER_STORAGE"}
+    for name in (*keys, "HARMLESS"):
+        monkeypatch.setenv(name, "x")
+    monkeypatch.setattr(sealed, "_zygotes", [])  # one that starts now, while the keys are there
+    made = perform("prying", tmp_path, started_by=os.getpid())
+    assert "HARMLESS" in made.facts["variables"]
+    assert not keys & set(made.facts["variables"])
+    assert not (available() and made.facts["readable"])
+
+
 def test_our_errors_come_as_they_are_and_others_in_words_with_what_was_printed(tmp_path):
     with pytest.raises(BadInput, match=r"^a city must have cells$") as error:
         perform("refusing", tmp_path)

@@ -1,4 +1,4 @@
-"""A town whose records any engine can take, and files of them."""
+"""A town whose records any engine can take, files of them, and all that is made of them on two engines."""
 
 import shutil
 from datetime import UTC, date, datetime
@@ -11,9 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from density_assets.calendar import week_clock
 from density_assets.city_settings import CitySettings
 from density_assets.settings import EngineSettings
-from resources.sql.engine import KEYS
+from resources.sql.duckdb_engine import DuckdbEngine
+from resources.sql.engine import KEYS, Engine
+from resources.sql.models import model_names
+from resources.sql.spark_engine import SparkEngine
 from resources.tables.store import Store
 
 WEEK, AUTUMN, SPRING = date(2007, 9, 10), date(2007, 10, 22), date(2008, 3, 24)
@@ -61,3 +65,50 @@ def towers(size: int, rng: np.random.Generator) -> pa.Array:
 
 def some_records(file: Path, users: np.ndarray, rng: np.random.Generator) -> Path:
     return write(file, pa.array(users), pa.array(moments(WEEK, len(users), rng)), towers(len(users), rng))
+
+
+INGESTED = ("events", "visits")
+STORED = ("truncated_visits", "tower_series", "tower_totals", "one_visit_histogram", "visit_total")
+COUNTED = [
+    name for name in model_names() if name not in (*INGESTED, *STORED)
+]  # whatever model there is, it is compared
+
+
+def everything(
+    store: Store, engine: Engine, week: date, files: list[Path], city: CitySettings = CITY, *, visits_only: bool = False
+) -> dict[str, object]:
+    """All that the visits side says of a week's files."""
+    said: dict[str, object] = {"rejected": engine.ingest(week_clock(week, ZONE), files, city, lambda _: None)}
+    stored, counted = ((), ()) if visits_only else (STORED, COUNTED)
+    for name in stored:
+        engine.materialise(name, week, PARAMETERS, lambda _: None)
+    for name in ("visits", *stored):
+        rows = store.read_week(name, week)
+        said[name] = rows.sort(rows.columns) if "user_key" in rows.columns else rows
+    for name in counted:
+        said[name] = engine.counted(name, week, PARAMETERS, lambda _: None)
+    if not visits_only:
+        said["by"] = engine.counted("truncated_visits", week, PARAMETERS, lambda _: None, by=("tower_id", "hour"))
+    return said
+
+
+def assert_agree(
+    folder: Path,
+    week: date,
+    files: list[Path],
+    city: CitySettings = CITY,
+    spark: EngineSettings = SETTINGS,
+    *,
+    visits_only: bool = False,
+) -> dict[str, object]:
+    """All that is said of a week's files, which DuckDB and Spark say alike."""
+    here, there = store_at(folder / "duckdb", None), store_at(folder / "spark", str(folder / "weeks"))
+    one = everything(here, DuckdbEngine(here, SETTINGS), week, files, city, visits_only=visits_only)
+    other = everything(there, SparkEngine(there, spark), week, files, city, visits_only=visits_only)
+    for name, found in one.items():
+        if isinstance(found, pl.DataFrame):
+            assert found.schema == other[name].schema, name
+            assert found.equals(other[name]), name
+        else:
+            assert found == other[name], name
+    return other

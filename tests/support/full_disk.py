@@ -24,6 +24,7 @@ from density_assets.settings import EngineSettings
 from resources.faults import in_clear_words
 from resources.ledger.ledger import Ledger
 from resources.sql.duckdb_engine import DuckdbEngine
+from resources.sql.spark_engine import SparkEngine
 from resources.tables.release_database import export
 from resources.tables.store import Store
 
@@ -77,6 +78,39 @@ def ingest(disk: Path, records: Path) -> dict:
         "leftovers": leftovers,
         "later": write(large),
         "rows": len(pl.read_parquet(week)),
+    }
+
+
+def spark(disk: Path, home: Path) -> dict:
+    """As `ingest`, by Spark: weeks are kept on the small disk, and nothing else."""
+    store = Store(home, "town", None, str(disk / "weeks"))
+    store.write_public("antennas", pl.DataFrame({"antenna_id": ["A"], "tower_id": ["A"]}))
+    clock, engine = week_clock(WEEK, ZoneInfo("Europe/Paris")), SparkEngine(store, EngineSettings(threads=2))
+
+    def write(users: int) -> str:
+        drawn = [hashlib.sha256(str(user).encode()).hexdigest() for user in range(users)]
+        file, monday = home / f"{users}.parquet", 1_189_375_200
+        pl.DataFrame({"user_id": drawn, "time": monday, "tower_id": "A"}).write_parquet(file)
+        return attempt(disk, lambda: engine.ingest(clock, [file], CITY, lambda _: None))
+
+    def files() -> set[Path]:
+        return {path for path in (disk / "weeks").rglob("*") if path.is_file()}
+
+    assert write(10) == ""
+    before, there = store.read_week("visits", WEEK), files()
+    leave(disk, 20)
+    refused, leftovers = write(20_000), files() - there
+    kept = store.read_week("visits", WEEK).equals(before)
+    (disk / "ballast").unlink()
+    later, rows, attempts = write(20_000), len(store.read_week("visits", WEEK)), len({file.parent for file in files()})
+    shutil.rmtree(disk / "weeks")
+    return {
+        "refused": refused,
+        "kept": kept,
+        "leftovers": sorted(map(str, leftovers)),
+        "later": later,
+        "rows": rows,
+        "folders": attempts,
     }
 
 
@@ -146,4 +180,6 @@ if __name__ == "__main__":
     place = Path(sys.argv[1])
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "small", str(place)], check=True)
     found = {"ingest": ingest(place, place.parent), "released": released(place), "doors": doors(place)}
+    if shutil.which("java"):
+        found["spark"] = spark(place, place.parent / "spark")
     print(json.dumps(found))

@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager
 import pytest
 
 KEYS = {"AWS_ACCESS_KEY_ID": "nobody", "AWS_SECRET_ACCESS_KEY": "nothing", "AWS_DEFAULT_REGION": "us-east-1"}
-STARTING = 30  # seconds at most
+STARTING = 120  # seconds at most
 
 
 def free_port() -> int:
@@ -33,14 +33,15 @@ def s3_server() -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
         stderr=subprocess.DEVNULL,
     )
     try:
-        _wait_for(port, process)
+        wait_for(port, process)
         yield f"http://127.0.0.1:{port}", process
     finally:
         process.kill()
         process.wait()
 
 
-def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
+def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
+    """Return once something answers there."""
     end = time.monotonic() + STARTING
     while time.monotonic() < end:
         with closing(socket.socket()) as probe:

@@ -14,7 +14,11 @@ SHARING = {  # modules by what takes long to make and none of them changes
         "graph/test_release_as_read",
     ),
     "a small city": ("research/test_density_studies", "research/test_weeks_studies"),
-    "a Spark": ("unit/resources/sql/test_engines_agree", "unit/resources/sql/test_spark"),
+    "a Spark": (
+        "unit/resources/sql/test_engines_agree",
+        "unit/resources/sql/test_random_records",
+        "unit/resources/sql/test_spark",
+    ),
     "an object store": ("unit/resources/tables/test_weeks_elsewhere", "unit/resources/tables/test_weeks_of_others"),
 }
 TOGETHER = {f"tests/{module}.py": shared for shared, modules in SHARING.items() for module in modules}

@@ -7,8 +7,11 @@ from dataclasses import replace
 import pytest
 from door import EVENT, REQUEST
 
+from density_assets.errors import BadInput
+from density_assets.privacy.drawn import settings_as_drawn
 from density_assets.privacy.events import Gaussian
 from density_assets.privacy.release import Charge
+from density_assets.settings import Settings
 
 DECIDED = {
     "population": "others",
@@ -61,3 +64,9 @@ def test_a_charge_names_release_door_draw_and_events():
         "epsilon": 0.3,
         "delta": 2e-6,
     }
+
+
+def test_a_week_that_newer_software_drew_is_refused_in_words():
+    drawn = replace(REQUEST, parameters={**REQUEST.parameters, "unheard_of": 1})
+    with pytest.raises(BadInput, match=r"week of 2007-09-10 was drawn with unheard_of.* newer one, which must be used"):
+        settings_as_drawn(Settings(), drawn)

@@ -12,12 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 from engines import (
     AUTUMN,
-    CITY,
-    PARAMETERS,
     SETTINGS,
     SPRING,
     WEEK,
     ZONE,
+    assert_agree,
     moments,
     needs_java,
     some_records,
@@ -30,42 +29,9 @@ from density_assets.calendar import week_clock
 from density_assets.city_settings import CitySettings
 from resources.sql import spark_session
 from resources.sql.duckdb_engine import DuckdbEngine
-from resources.sql.engine import KEYS, Engine
+from resources.sql.engine import KEYS
 from resources.sql.spark_engine import SparkEngine
 from resources.sql.user_key import IN_DUCKDB, IN_SPARK
-from resources.tables.store import Store
-
-STORED = ("truncated_visits", "tower_series", "tower_totals", "one_visit_histogram", "visit_total")
-COUNTED = ("kept_per_user", "visits_per_user", "squares_per_user")
-
-
-def everything(
-    store: Store, engine: Engine, week: date, files: list[Path], city: CitySettings = CITY
-) -> dict[str, object]:
-    """All that the visits side says of a week's files."""
-    said: dict[str, object] = {"rejected": engine.ingest(week_clock(week, ZONE), files, city, lambda _: None)}
-    for name in STORED:
-        engine.materialise(name, week, PARAMETERS, lambda _: None)
-    for name in ("visits", *STORED):
-        rows = store.read_week(name, week)
-        said[name] = rows.sort(rows.columns) if "user_key" in rows.columns else rows
-    for name in COUNTED:
-        said[name] = engine.counted(name, week, {}, lambda _: None)
-    said["by"] = engine.counted("truncated_visits", week, PARAMETERS, lambda _: None, by=("tower_id", "hour"))
-    return said
-
-
-def assert_agree(folder: Path, week: date, files: list[Path]) -> dict[str, object]:
-    here, there = store_at(folder / "duckdb", None), store_at(folder / "spark", str(folder / "weeks"))
-    one = everything(here, DuckdbEngine(here, SETTINGS), week, files)
-    other = everything(there, SparkEngine(there, SETTINGS), week, files)
-    for name, found in one.items():
-        if isinstance(found, pl.DataFrame):
-            assert found.schema == other[name].schema, name
-            assert found.equals(other[name]), name
-        else:
-            assert found == other[name], name
-    return other
 
 
 def assert_read_alike(folder: Path, week: date, files: list[Path], **how: object) -> tuple[set[tuple], dict[str, int]]:
@@ -233,6 +199,19 @@ def test_the_same_records_are_left_out_by_a_filter(tmp_path):
     visits, rejected = assert_read_alike(tmp_path, WEEK, [tmp_path / "r.parquet"], visit_where=where)
     assert {user for user, *_ in visits} == {1}
     assert rejected == {"left out by visit_where": 2, "tower outside the city": 1, "unknown tower": 1}
+
+
+WORDS = ["1", " 1", "1\n", "1.0", "+1e0", "true", "T", "y ", "1d", "1_0", "0x1p0", "\u00a01", "1\x1f", "x", "0", None]
+
+
+@needs_java
+@pytest.mark.parametrize(("value", "passing"), [(1, {0, 1, 2, 3, 4}), (True, {0, 5, 6})])
+def test_text_is_the_same_number_and_the_same_truth_value(tmp_path, value, passing):
+    count = len(WORDS)
+    columns = {"user_id": range(count), "time": [1189491300] * count, "tower_id": ["A"] * count, "word": WORDS}
+    pq.write_table(pa.table(columns), tmp_path / "r.parquet")
+    visits, _ = assert_read_alike(tmp_path, WEEK, [tmp_path / "r.parquet"], visit_where={"word": value})
+    assert {user for user, *_ in visits} == passing
 
 
 @needs_java

@@ -1,7 +1,9 @@
 """Spark as an engine: what it refuses, leaves behind and says when it goes away."""
 
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
+from threading import Event, Thread
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +16,8 @@ from density_assets.errors import BadInput
 from resources.sql import spark_session
 from resources.sql.java import refuse_without_java
 from resources.sql.spark_engine import SparkEngine
+
+GONE = r"visits.sql must run to its end, Spark gave .* Stored weeks are as they were"
 
 
 @needs_java
@@ -111,7 +115,7 @@ def test_spark_that_goes_away_leaves_the_old_week(tmp_path):
     engine.ingest(week_clock(WEEK, ZONE), [file], CITY, lambda _: None)
     before = store.read_week("visits", WEEK)
     (session,) = spark_session._started.values()
-    with pytest.raises(BadInput, match=r"visits.sql must run to its end, Spark gave .* Stored weeks are as they were"):
+    with pytest.raises(BadInput, match=GONE):
         stopped_within(engine, session, file)
     assert store.read_week("visits", WEEK).equals(before)
     engine.materialise("truncated_visits", WEEK, PARAMETERS, lambda _: None)  # Spark is started anew
@@ -135,6 +139,57 @@ def test_spark_that_is_killed_between_steps_is_started_anew(tmp_path):
     engine.materialise("truncated_visits", WEEK, PARAMETERS, lambda _: None)
     assert SparkContext._gateway.proc.pid != java.pid
     assert store.read_week("visits", WEEK).equals(before)
+
+
+@needs_java
+def test_spark_that_is_killed_while_it_writes_leaves_the_old_week_alone(tmp_path):
+    rng = np.random.default_rng(9)
+    small, large = (
+        some_records(tmp_path / f"{size}.parquet", rng.integers(0, size, size), rng) for size in (99, 100_000)
+    )
+    weeks = tmp_path / "weeks"
+    store = store_at(tmp_path / "spark", str(weeks))
+    engine = SparkEngine(store, SETTINGS)
+    engine.ingest(week_clock(WEEK, ZONE), [small], CITY, lambda _: None)
+    before, there = store.read_week("visits", WEEK), files_under(weeks)
+    with killed_at_the_first_file(weeks) as seen:
+        with pytest.raises(
+            BadInput, match=r"visits.sql must run to its end, Spark gave .* Stored weeks are as they were"
+        ):
+            engine.ingest(week_clock(WEEK, ZONE), [large], CITY, lambda _: None)
+        assert seen  # it was writing
+    assert files_under(weeks) == there
+    assert store.read_week("visits", WEEK).equals(before)
+    engine.ingest(week_clock(WEEK, ZONE), [large], CITY, lambda _: None)
+    assert len(store.read_week("visits", WEEK)) > 50_000
+    assert len(list((weeks / "town" / "visits" / str(WEEK)).iterdir())) == 2
+
+
+def files_under(folder: Path) -> set[Path]:
+    return {path for path in folder.rglob("*") if path.is_file()}
+
+
+@contextmanager
+def killed_at_the_first_file(weeks: Path) -> Iterator[list[Path]]:
+    """Kill Java as soon as a Parquet file is there that was not there before; yields what was seen of it."""
+    from pyspark import SparkContext  # an extra
+
+    java, there, seen, done = SparkContext._gateway.proc, files_under(weeks), [], Event()
+
+    def watch() -> None:
+        while not (seen or done.wait(0.001)):
+            with suppress(FileNotFoundError):  # a folder that was there a moment ago
+                seen.extend(path for path in weeks.rglob("part-*.parquet") if path not in there)
+        java.kill()
+
+    watcher = Thread(target=watch)
+    watcher.start()
+    try:
+        yield seen
+    finally:
+        done.set()
+        watcher.join()
+        java.wait()
 
 
 def stopped_within(engine: SparkEngine, session: object, file: Path) -> None:
