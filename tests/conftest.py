@@ -10,6 +10,8 @@ from hypothesis import settings
 
 # Test workers use all cores already; before numpy is imported, and for every process a test starts.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Spark's queries on a few rows take Java less time to run than to compile well.
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 # Who asks for releases of real people, and why.
 os.environ.update(DENSITY_BY="tester", DENSITY_REASON="a test")
 

@@ -37,7 +37,7 @@ def test_both_engines_say_the_same_of_random_records(tmp_path, seeds):
     for seed in seeds:
         week, files, city = random_records(tmp_path / str(seed), seed)
         try:
-            assert_agree(tmp_path / str(seed), week, files, city, visits_only=seed % 10 > 0)
+            assert_agree(tmp_path / str(seed), week, files, city, visits_only=seed % 10 != 9)
         except BadInput:
             refused.add(seed)
             if not refused_by_all(tmp_path / f"{seed} again", week, files, city):
