@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from density_assets.city_settings import CITY_NAME, CitySettings
 from density_assets.cli.first_visits import first_week_in, guessed_visits, sample_of
-from density_assets.cli.guess import Guess, Named, first_of, path_from
+from density_assets.cli.guess import Beginning, Guess, first_of, path_from
 from density_assets.errors import BadInput, nearest
 from density_assets.geography.cells import read_frame
 from density_assets.geography.coordinate_systems import DEGREES
@@ -41,20 +41,24 @@ ENDS = ("valid_date_end", "valid_to", "end_date", "gültig_bis", "gueltig_bis", 
 BARE = ("first_week", "last_week", "population", "users", "seed", "visit_where")  # keys whose values are no text
 
 
-def guesses(out: Path, named: Named) -> Iterator[Guess]:
+def guesses(out: Path, beginning: Beginning) -> Iterator[Guess]:
     """All lines of [city], in the order of the file."""
-    areas = None if named.areas is None else read_frame(named.areas, None, "cells" if named.cells else "boundary")
-    rows, visits = antennas(named.towers), named.visits
+    areas = (
+        None
+        if beginning.areas is None
+        else read_frame(beginning.areas, None, "cells" if beginning.cells else "boundary")
+    )
+    rows, visits = antennas(beginning.towers), beginning.visits
     events, found = (None, None) if visits is None else sample_of(visits)
     yield Guess("name", _name(out), "folder of the city under DENSITY_HOME")
-    yield from _grid(out, named) if named.grid else _cells(out, named, areas)
+    yield from _grid(out, beginning) if beginning.grid else _cells(out, beginning, areas)
     yield from _system(areas)
-    yield from _towers(out, named.towers, rows, areas, None if found is None else found.roles.get("tower"))
+    yield from _towers(out, beginning.towers, rows, areas, None if found is None else found.roles.get("tower"))
     if visits is not None and events is not None and found is not None:
         yield from guessed_visits(out, visits, events, found)
         yield Guess("first_week", first_week_in(visits), "the Monday of the earliest week that a path names")
     else:
-        users = None if named.users is None else str(named.users)
+        users = None if beginning.users is None else str(beginning.users)
         yield Guess("users", users, "people to simulate: nobody's records are read")
     yield Guess("timezone", _zone(areas, rows), "the zone whose town is nearest to the city; weeks run on its clocks")
 
@@ -108,15 +112,17 @@ def _name(out: Path) -> str | None:
     return name if CITY_NAME.fullmatch(name) and name != "embedded" else None
 
 
-def _grid(out: Path, named: Named) -> Iterator[Guess]:
-    yield Guess("grid", named.grid, f"its cells {'within the boundary' if named.boundary else 'around the antennas'}")
-    if named.boundary is not None:
-        yield Guess("boundary", path_from(named.boundary, out), "given")
+def _grid(out: Path, beginning: Beginning) -> Iterator[Guess]:
+    yield Guess(
+        "grid", beginning.grid, f"its cells {'within the boundary' if beginning.boundary else 'around the antennas'}"
+    )
+    if beginning.boundary is not None:
+        yield Guess("boundary", path_from(beginning.boundary, out), "given")
 
 
-def _cells(out: Path, named: Named, areas: Any) -> Iterator[Guess]:
-    assert named.cells is not None  # there is no grid
-    yield Guess("cells", path_from(named.cells, out), f"{len(areas):,} areas")
+def _cells(out: Path, beginning: Beginning, areas: Any) -> Iterator[Guess]:
+    assert beginning.cells is not None  # there is no grid
+    yield Guess("cells", path_from(beginning.cells, out), f"{len(areas):,} areas")
     columns = [name for name in areas.columns if name != areas.geometry.name]
     unique = [name for name in columns if areas[name].notna().all() and areas[name].is_unique]
     yield Guess("cell_id", first_of(unique, IDENTIFIERS), "a value of its own for every area")

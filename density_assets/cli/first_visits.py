@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from density_assets.city_settings import CitySettings
 from density_assets.cli.guess import Guess, path_from
+from density_assets.cli.taken_for import MOST_FILES
 from density_assets.errors import BadInput
 from density_assets.geography.public_files import is_parquet
 from density_assets.records.damaged_files import named_if_damaged
@@ -23,7 +24,6 @@ PLACEHOLDER = re.compile(r"\{(week|year|month|day)\}")
 IN_PATHS = {"week": r"(?P<week>\d{4}-\d\d-\d\d)", "year": r"(?P<year>\d{4})", "month": r"(?P<month>\d\d?)"} | {
     "day": r"(?P<day>\d\d?)"
 }
-MOST_FILES = 24  # that are looked at for one with a record
 HIVE = "={year}"  # in paths of folders as Spark writes them
 MARKER = "_SUCCESS"  # beside files that are all there, unless settings say otherwise
 BY_HAND = "complete/{week}"

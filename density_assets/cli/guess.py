@@ -9,8 +9,8 @@ from density_assets.records.usual_names import named_as
 
 
 @dataclass(frozen=True)
-class Named:
-    """What a person names when they begin: of cells and a grid one, of visits and users one.
+class Beginning:
+    """What a person begins a city with: of cells and a grid one, of visits and users one.
 
     boundary: within which a grid's squares are the city's; without one, they lie around the antennas.
     visits: a pattern of records. users: how many people to simulate, where there are no records.
@@ -29,7 +29,7 @@ class Named:
         return self.boundary if self.cells is None else self.cells
 
     @property
-    def lists(self) -> list[Path]:
+    def geography(self) -> list[Path]:
         """The public files."""
         return [self.towers, *(() if self.areas is None else (self.areas,))]
 

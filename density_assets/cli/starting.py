@@ -12,7 +12,7 @@ import typer
 from density_assets.errors import BadInput
 
 if TYPE_CHECKING:
-    from density_assets.cli.guess import Guess, Named
+    from density_assets.cli.guess import Beginning, Guess
 
 
 def init(
@@ -39,7 +39,7 @@ def init(
 ) -> int:
     """Write a first settings file, guessed from your files; every line says why, and none what you promise."""
     from density_assets.cli.first_settings import guesses, settings_text, with_answers
-    from density_assets.cli.guess import Named
+    from density_assets.cli.guess import Beginning
 
     if out.exists():
         raise BadInput(f"init must write a new file, {out} is there already: name another, or edit that one")
@@ -48,7 +48,7 @@ def init(
     if boundary is not None and grid is None:
         raise BadInput("--boundary says which areas of a grid are the city's: give --grid as well")
     try:
-        named = Named(
+        beginning = Beginning(
             cells=None if grid else Path(_wanted("cells", cells, yes=yes)),
             grid=grid,
             boundary=None if boundary is None else Path(_wanted("boundary", boundary, yes=yes)),
@@ -56,13 +56,13 @@ def init(
             visits=None if users else _wanted("visits", visits, yes=yes),
             users=users,
         )
-        _refuse_ours(named)
-        lines = with_answers(list(guesses(out, named)), _answers(given or []))
+        _refuse_ours(beginning)
+        lines = with_answers(list(guesses(out, beginning)), _answers(given or []))
         if not yes:
             lines = _confirmed(lines)
     except typer.Abort:
         raise BadInput("nothing was written: a question was left without an answer (--yes asks none)") from None
-    _write(out, settings_text(lines, str(out), partial(_columns, named)))
+    _write(out, settings_text(lines, str(out), partial(_columns, beginning)))
     print("\n".join(_next(out, simulated=users is not None)))
     return 0
 
@@ -73,15 +73,15 @@ def _refuse_both(said: str, *options: object) -> None:
         raise BadInput(f"init takes either {said}, got both")
 
 
-def _columns(named: "Named") -> str:
+def _columns(beginning: "Beginning") -> str:
     """The columns of the antenna list and of an event file, as the end of a message."""
     from density_assets.cli.first_settings import antennas
     from density_assets.cli.first_visits import sample_of
 
-    of_towers = f"columns of {named.towers.name}: {', '.join(antennas(named.towers).columns)}"
-    if named.visits is None:
+    of_towers = f"columns of {beginning.towers.name}: {', '.join(antennas(beginning.towers).columns)}"
+    if beginning.visits is None:
         return f" ({of_towers})"
-    _, events = sample_of(named.visits)
+    _, events = sample_of(beginning.visits)
     return f" ({of_towers}; of the event files: {', '.join(name for name, _ in events.columns)})"
 
 
@@ -110,7 +110,7 @@ def _of_this_machine(name: str, place: str) -> str:
     return taken
 
 
-def _refuse_ours(named: "Named") -> None:
+def _refuse_ours(beginning: "Beginning") -> None:
     """Raise if a file that is looked at is one that this software keeps."""
     from density_assets.cli.first_visits import samples_of
     from density_assets.environment import home_here
@@ -118,8 +118,8 @@ def _refuse_ours(named: "Named") -> None:
     from density_assets.records.confinement import refuse_our_files
     from resources.tables.roots import roots_under
 
-    home, events = home_here(), [] if named.visits is None else samples_of(named.visits)
-    lists = [file for path in named.lists for file in public_files(path)]
+    home, events = home_here(), [] if beginning.visits is None else samples_of(beginning.visits)
+    lists = [file for path in beginning.geography for file in public_files(path)]
     refuse_our_files([*lists, *events], home, roots_under(home))
 
 
