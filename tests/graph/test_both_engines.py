@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 from elsewhere import objects
+from engines import needs_java
 from object_store import KEYS, s3_server
 from runs import MONDAY, WEEK, failures, materialise, opened, shown
 from town import Town, make_town
@@ -30,7 +31,7 @@ WAYS = {
 ELSEWHERE = ("duckdb elsewhere", "duckdb on S3")
 PEOPLE, VISITS = 400, 15
 
-pytestmark = pytest.mark.skipif(shutil.which("java") is None, reason="Java is not installed and could not be")
+pytestmark = needs_java
 
 
 def town_with_parquet(folder: Path) -> Town:
