@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 from door import REQUEST, Door
 from ledgers import ACT, witnesses_under
-from runs import MONDAY, WEEK, density, materialise, only
+from runs import MONDAY, WEEK, copied, density, materialise, only
+from town import Town, make_town
 
 from density_assets.errors import BadInput
 from resources.ledger.book import LedgerError
@@ -20,6 +21,21 @@ from resources.tables.store import Store
 
 NEXT = date(2007, 9, 17)
 GARBAGE = b"not a database " * 1000
+
+
+@pytest.fixture(scope="module")
+def released_once(tmp_path_factory) -> tuple[Town, Path]:
+    """A town and its home with one released week: to look at, not to change."""
+    folder = tmp_path_factory.mktemp("released")
+    town = make_town(folder)
+    assert materialise(town.settings, folder / "home").success
+    return town, folder / "home"
+
+
+@pytest.fixture
+def released(released_once, tmp_path) -> tuple[Town, Path]:
+    """The same, to do anything with."""
+    return copied(*released_once, tmp_path)
 
 
 def released_counts(folder: Path) -> pl.DataFrame:
@@ -63,9 +79,8 @@ def test_damaged_tables_and_their_database_are_rebuilt_from_the_stored_draws(tow
 
 
 @pytest.mark.parametrize("damage", [lambda whole: GARBAGE, lambda whole: whole[: len(whole) // 2]])
-def test_a_damaged_release_database_is_made_whole_by_the_next_run(town, tmp_path, damage):
-    home = tmp_path / "home"
-    assert materialise(town.settings, home).success
+def test_a_damaged_release_database_is_made_whole_by_the_next_run(released, damage):
+    town, home = released
     release = home / "town/release"
     before, charges = released_counts(release), Ledger(home).rows()
     database = release / "release.duckdb"
@@ -77,15 +92,14 @@ def test_a_damaged_release_database_is_made_whole_by_the_next_run(town, tmp_path
     assert Ledger(home).rows() == charges
 
 
-def test_each_damaged_week_is_named_until_all_are_rebuilt(town, tmp_path):
-    home = tmp_path / "home"
-    weeks = {WEEK: town.visits, str(NEXT): town.visits.parent / str(NEXT)}
-    weeks[str(NEXT)].mkdir()
-    (weeks[str(NEXT)] / "part-0.csv").write_text("user_id,time,tower_id\ncid,2007-09-18 10:00:00,B\n")
-    assert all(materialise(town.settings, home, week).success for week in weeks)
+def test_each_damaged_week_is_named_until_all_are_rebuilt(released):
+    town, home = released
+    (town.visits.parent / str(NEXT)).mkdir()
+    (town.visits.parent / str(NEXT) / "part-0.csv").write_text("user_id,time,tower_id\ncid,2007-09-18 10:00:00,B\n")
+    assert materialise(town.settings, home, str(NEXT)).success
     release = home / "town/release"
     before, charges = released_counts(release), Ledger(home).rows()
-    for week in weeks:
+    for week in (WEEK, NEXT):
         (release / f"tables/smoothed_series/{week}.parquet").write_bytes(GARBAGE)
 
     settings = ("--settings", str(town.settings))
