@@ -52,8 +52,9 @@ def _enough(memory: str) -> str:
 def plain_path(path: Path | str) -> Path | str:
     """A path as it was given; raises ValueError if no file can have it, or it climbs."""
     text, parts = str(path), Path(path).parts
-    if elsewhere := re.match(r"([a-z][a-z0-9+.:-]+):/", text, re.IGNORECASE):  # also jdbc:postgresql://
-        raise ValueError(f"must be a path of this machine, got one of {elsewhere[1]}: copy or export the file to here")
+    kind = text.partition(":")[0]  # what follows may be a password: jdbc:oracle:thin:ROLE/PASSWORD@HOST
+    if _of_database(text) or re.match("[a-z][a-z0-9+.:-]+:/", text, re.IGNORECASE):  # also jdbc:postgresql://
+        raise ValueError(f"must be a path of this machine, got one of {kind}: copy or export the file to here")
     if ".." in parts:
         raise ValueError(f"paths must not climb with '..', got {text!r}: write it absolute")
     long = len(os.fsencode(text)) > LONGEST_PATH or any(len(os.fsencode(part)) > LONGEST_NAME for part in parts)
@@ -70,6 +71,11 @@ def _address(webhook: str) -> str:
     return webhook
 
 
+def _of_database(place: str) -> bool:
+    kind, colon, _ = place.partition(":")
+    return bool(colon) and kind.lower() in DATABASES
+
+
 def is_url(place: str) -> bool:
     """Whether a place is a store's, and not a path of this machine."""
     return "://" in place
@@ -77,7 +83,7 @@ def is_url(place: str) -> bool:
 
 def plain_place(place: str) -> str:
     """A path, or the URL of a store; a password in it would end up in messages and logs."""
-    if ":" in place and place.split(":")[0].lower() in DATABASES:
+    if _of_database(place):
         raise ValueError("must be files, got a database: export its records to Parquet, a folder for each week or day")
     if not is_url(place):
         return str(plain_path(place))

@@ -3,8 +3,8 @@
 A process that has confined itself cannot open what is hidden nor list it, by whatever library or path it tries, cannot
 change, move or remove anything but what it may write, and neither can any process it starts. Landlock knows only what
 is allowed: so everything beside the hidden folders may be read, which is on the way from the root to each of them every
-neighbour. It does not hide that a file whose name is known is there, nor its size and times. Nor can such a process
-read the memory or the variables of one that is not as confined, whoever it runs as.
+neighbour, but no disk as a device. It does not hide that a file whose name is known is there, nor its size and times.
+Nor can such a process read the memory or the variables of one that is not as confined, whoever it runs as.
 """
 
 import ctypes
@@ -19,6 +19,7 @@ PATH_BENEATH = 1
 # Rights of linux/landlock.h. Those on files can be given for a single file, the others for a folder only.
 WRITE_FILE, READ_FILE, READ_DIR, TRUNCATE = 1 << 1, 1 << 2, 1 << 3, 1 << 14
 REMOVE_AND_MAKE = sum(1 << bit for bit in range(4, 13))
+MAKE_DEVICES = 1 << 6 | 1 << 11  # by characters and by blocks: root would make itself the disk that all of it lies on
 REFER = 1 << 13  # moving and linking between folders
 REFER_SINCE, TRUNCATE_SINCE = 2, 3  # versions of the interface
 CAPABILITIES = 0x20080522  # version of linux/capability.h: effective, permitted, inheritable, of 32 bits each, twice
@@ -52,6 +53,7 @@ def confine(hidden: Iterable[Path], writable: Iterable[Path]) -> bool:
             raise ValueError(f"what may be written must not hold what is hidden, {path} holds {below[0]}")
     if not available():
         return False
+    secret |= _disks()
     if (threads := len(os.listdir("/proc/self/task"))) > 1:
         raise RuntimeError(f"a process must confine itself while it has one thread, it has {threads}: others stay free")
     version = _version()
@@ -64,7 +66,7 @@ def confine(hidden: Iterable[Path], writable: Iterable[Path]) -> bool:
         for path in _beside(Path("/"), secret):
             _allow(ruleset, path, reading)
         for path in free:
-            _allow(ruleset, path, reading | writing)
+            _allow(ruleset, path, reading | writing & ~MAKE_DEVICES)
         if ctypes.CDLL(None, use_errno=True).prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0):
             raise OSError(ctypes.get_errno(), "prctl")
         _renounce()
@@ -72,6 +74,12 @@ def confine(hidden: Iterable[Path], writable: Iterable[Path]) -> bool:
     finally:
         os.close(ruleset)
     return True
+
+
+def _disks() -> set[Path]:
+    """Devices that hold file systems, hidden files among them: root may read them."""
+    devices = (Path(folder, name) for folder, _, names in os.walk("/dev") for name in names)
+    return {path for path in devices if not path.is_symlink() and path.is_block_device()}
 
 
 def _beside(folder: Path, hidden: set[Path]) -> Iterator[Path]:

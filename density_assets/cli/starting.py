@@ -140,9 +140,13 @@ def _write(out: Path, text: str) -> None:
     """Write a file that can be loaded; one that cannot is not left behind."""
     from density_assets.settings import load_settings
 
+    try:
+        content = text.encode()
+    except UnicodeEncodeError:
+        raise BadInput("names in settings must be UTF-8, that of a file is not: rename it, or its folder") from None
     out.parent.mkdir(parents=True, exist_ok=True)
-    with out.open("x", encoding="utf-8") as file:
-        file.write(text)
+    with out.open("xb") as file:
+        file.write(content)
     try:
         load_settings(out)
     except BadInput:

@@ -114,8 +114,9 @@ def _vague(settings: Settings) -> dg.SkipReason | None:
     """Why nothing starts by itself where one file speaks of all weeks: it would call those to come complete, too."""
     if settings.city.synthetic or says_which_week(settings):
         return None
+    setting = "city.visits_complete" if "/" in settings.city.visits_complete else "city.visits"
     return dg.SkipReason(
-        "city.visits must hold {week}, or all of {year}, {month} and {day}: without them "
+        f"{setting} must hold {{week}}, or all of {{year}}, {{month}} and {{day}}: without them "
         f"{settings.city.visits_complete} does not say which week is complete"
     )
 

@@ -5,6 +5,7 @@ Exactly one of the two is known of a time that can be read. Numbers say by their
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -91,13 +92,15 @@ YEAR_LAST = re.compile(
 
 
 def year_last(written: Sequence[str]) -> str | None:
-    """The pattern of strptime of times such as `04.03.2024 08:15:00`, if all are written so, with the day first.
+    """The pattern of strptime of times such as `04.03.2024 08:15:00`, if most are written so, with the day first.
 
-    So of `04.03.24`, but not of `24-03-04`, where the year would rather come first.
+    So of `04.03.24`, but not of `24-03-04`, where the year would rather come first. That of one among others would tell
+    of that one.
     """
-    found = (YEAR_LAST.fullmatch(text.strip()) for text in written)
-    patterns = {_pattern_of(**match.groupdict()) for match in found if match}
-    return patterns.pop() if len(patterns) == 1 else None
+    known = [text.strip() for text in written if text.strip()]
+    found = (YEAR_LAST.fullmatch(text) for text in known)
+    patterns = Counter(_pattern_of(**match.groupdict()) for match in found if match)
+    return next((pattern for pattern, times in patterns.items() if 2 * times > len(known)), None)
 
 
 def _pattern_of(mark: str, year: str, minutes: str | None, seconds: str | None, half: str | None) -> str:

@@ -91,7 +91,7 @@ def _csv(file: Path, city: CitySettings) -> Understood:
     with opened(file) as content:
         marked = content.read(3) == BYTE_ORDER_MARK
     how = layout(file, _named(city).values())
-    if any(re.match(r"[-+.]?\d", name) for name in how.columns):
+    if any(re.match(r"[-+.]?\d", name) or RECORDED.match(name) for name in how.columns):
         raise BadInput(f"{file.name}: line 1 must name the columns, it looks like a record")  # and is not repeated
     found = [line.as_py() for some in islice(lines(file), 2) for line in some[: SAMPLE + 1]][1 : SAMPLE + 1]
     cut = [how.cut(line) for line in found if line is not None]
@@ -110,6 +110,8 @@ def _csv(file: Path, city: CitySettings) -> Understood:
 def _parquet(file: Path, city: CitySettings) -> Understood:
     with pq.ParquetFile(file, **READING) as opened_file:
         schema = opened_file.schema_arrow
+        if any(map(RECORDED.match, schema.names)):
+            raise BadInput(f"{file.name}: columns must have names, theirs look like a record: write it with a header")
         roles = _roles(schema.names, city)
         batches = islice(opened_file.iter_batches(ROWS, use_threads=False), -(-SAMPLE // ROWS))
         columns: list[list[Any]] = [[] for _ in schema.names]  # by position: names may be alike
@@ -174,6 +176,8 @@ def identifier_form(value: object) -> IdentifierForm:
     return "text"
 
 
+# What no column is called: a pseudonym, a time of day, a subscriber's number. It is a record, where there is no header.
+RECORDED = re.compile(r"[0-9a-fA-F]{16,}$|.*(\d\d:\d\d|\d{9})")
 FORMS: dict[IdentifierForm, str] = {
     "missing": r"\s*",
     "digits": r"\d+",

@@ -211,7 +211,10 @@ class Ledger:
 
     def _accounts_of(self, records: Records) -> Accounts:
         """What rows say. A run reads them some eighty times and adds a few: the very same rows are checked once."""
-        text, checked = repr(records), self._checked  # text tells 1 from 1.0 and from True, which are equal
+        try:
+            text, checked = repr(records), self._checked  # text tells 1 from 1.0 and from True, which are equal
+        except RecursionError:
+            raise NotWhole("an entry of the ledger is nested deeper than any that was written") from None
         if checked is None or checked[0] != text:
             self._checked = checked = text, checked_accounts(records)
         return checked[1]

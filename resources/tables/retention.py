@@ -20,6 +20,7 @@ from resources.tables.roots import roots_of
 from resources.tables.spill import sweep
 from resources.tables.stamps import RELEVANT
 from resources.tables.store import Store
+from resources.tables.uploads import uploads_at
 from resources.tables.versions import versions_at
 
 SHARED = ("spill",)  # folders of the confidential zone that belong to no week
@@ -47,13 +48,15 @@ def purge(store: Store, week: date, revision: int, *, force: bool = False) -> li
     shutil.rmtree(store.confidential / "staging" / str(week), ignore_errors=True)
     sweep(store.confidential)
     store.refresh_views()
-    kept = [said for root in roots_of(store.confidential) if (said := versions_at(root, week))]
+    looks = [look(root, week) for root in roots_of(store.confidential) for look in (versions_at, uploads_at)]
+    kept = [said for said in looks if said]
     _note(store, week, forced=bool(lacking), kept=kept)
     if kept:
         raise BadInput(
             f"nothing must be left of the files of an erased week, but of those of {week} {'; '.join(kept)}: they are "
-            "removed and can be had back. Let the store expire versions that are not current (or remove them by hand), "
-            "keep none from now on, and purge again: it succeeds once they are gone"
+            "removed and can be had back. Let the store expire versions that are not current and uploads that were "
+            "never finished (or remove them by hand), keep none from now on, and purge again: it succeeds once they "
+            "are gone"
         )
     return [*elsewhere, *map(str, here)]
 

@@ -139,14 +139,21 @@ def test_the_sensor_never_opens_a_visit_file(town, tmp_path):
     assert [name for name in OPENED if str(town.visits) in name] == []
 
 
-def test_files_without_a_week_in_their_name_start_nothing_and_say_why(town, tmp_path):
-    town.set("visits/{week}/*.csv", f"visits/{WEEK}/*.csv")
+@pytest.mark.parametrize(
+    ("named", "setting"),
+    [
+        (f"visits/{WEEK}/*.csv", "city.visits"),
+        ('visits/{week}/*.csv"\nvisits_complete = "a/done', "city.visits_complete"),
+    ],
+)
+def test_files_without_a_week_in_their_name_start_nothing_and_say_why(town, tmp_path, named, setting):
+    town.set("visits/{week}/*.csv", named)
     definitions = build(opened(town.settings, tmp_path))
     sensor = definitions.resolve_sensor_def("complete_weeks")
     with dg.DagsterInstance.ephemeral() as instance:
         tick = sensor.evaluate_tick(dg.build_sensor_context(instance=instance, definitions=definitions))
     assert not tick.run_requests
-    assert "city.visits must hold {week}" in tick.skip_message
+    assert tick.skip_message.startswith(f"{setting} must hold {{week}}")
     # A `_SUCCESS` beside the files of all weeks does not know of next Monday's.
     assert week_started(monday(2007, 9, 17), opened(town.settings, tmp_path)) is None
 

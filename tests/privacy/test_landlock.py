@@ -1,5 +1,6 @@
 """Hiding folders from a process: every library is refused, neighbours stay, and older kernels say that they cannot."""
 
+import errno
 import json
 import subprocess
 import sys
@@ -147,6 +148,36 @@ def test_nothing_hidden_is_everything_readable(root):
 def test_what_may_be_written_must_not_hold_what_is_hidden(root):
     with pytest.raises(ValueError, match="must not hold what is hidden"):
         landlock.confine([root / "beside/deep"], [root / "beside"])
+
+
+# Opens every disk there is, and one it makes; prints what the kernel said.
+DISKS = """
+import os, stat, sys
+from pathlib import Path
+
+from resources.landlock import confine
+
+own = Path(sys.argv[1], "disk")
+disks = [os.path.join(at, name) for at, _, names in os.walk("/dev") for name in names]
+disks = [name for name in disks if not os.path.islink(name) and stat.S_ISBLK(os.stat(name).st_mode)]
+confine([], [own.parent])
+
+def said(way):
+    try:
+        return way()
+    except OSError as error:
+        return error.errno
+
+opened = [said(lambda name=name: os.open(name, os.O_RDONLY)) for name in disks]
+print(*{said(lambda: os.mknod(own, stat.S_IFBLK, os.makedev(7, 0))), *opened})
+"""
+
+
+@walled
+def test_no_disk_is_read_past_the_files_on_it(root):
+    """Root may: what is hidden lies on one."""
+    done = subprocess.run([sys.executable, "-c", DISKS, root], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [str(errno.EACCES)]
 
 
 @walled

@@ -1,5 +1,6 @@
 """Where a city begins: with a grid in place of areas, and with files of this machine alone."""
 
+import os
 import re
 from pathlib import Path
 
@@ -64,6 +65,8 @@ def test_a_grid_that_cannot_be_meant_is_refused(init, words, cells, refusal):
         "postgresql://me:secret@host/db",
         "PostgreSQL://me:secret@host/db",
         "jdbc:postgresql://host/db?password=secret",
+        "jdbc:oracle:thin:me/secret@host:1521:db",
+        "postgresql:me:secret:/db",
         "s3://me:secret@bucket/{week}/*.csv",
         "S3A://bucket/{week}/*.csv?key=secret",
     ],
@@ -81,3 +84,10 @@ def test_records_at_a_url_begin_with_a_copy_of_some(init):
     assert (status, out.exists()) == (2, False)
     assert "copy or mount some of them here" in said
     assert 'engine.name = "spark"' in said
+
+
+def test_a_name_that_no_settings_can_say_leaves_no_file(init, town):
+    odd = os.fsdecode(b"t\xff.csv")
+    (town.folder / "towers.csv").rename(town.folder / odd)
+    status, out, said = init("--yes", towers=odd)
+    assert (status, out.exists(), "names in settings must be UTF-8" in said) == (2, False, True), said

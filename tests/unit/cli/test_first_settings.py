@@ -129,6 +129,14 @@ def test_columns_are_known_in_other_languages_and_so_are_dates_that_end_with_the
     assert "2 usable" in str(inspect(load_settings(out), MONDAY, tmp_path / "home"))
 
 
+def test_how_one_record_among_others_is_written_is_not_written_down(init, town):
+    times = ("2007-09-11 08:15:00", "2007-09-11 09:15:00", "11.09.2007 10:15")
+    town.write_visits("".join(f"{number},{time},A\n" for number, time in enumerate(times)))
+    status, out, said = init("--yes")
+    assert status == 0, said
+    assert load_settings(out).city.visit_time_format is None
+
+
 def test_commands_in_the_file_can_be_typed_where_its_path_has_blanks():
     text = settings_text([Guess("name", "x", "")], "my data/first.toml")
     assert text.count("--settings 'my data/first.toml'`") == 2

@@ -57,6 +57,17 @@ def test_rows_that_were_believed_are_read_again_and_checked_if_anything_of_them_
         file_ledger.accounts()
 
 
+def test_rows_that_are_nested_too_deep_are_not_believed(file_ledger, monkeypatch):
+    """JSON of version 1 in a database can be, and Python cannot say them."""
+    nested: list = []
+    for _ in range(100_000):
+        nested = [nested]
+    forged = replace(file_ledger.book.read(), charges=({"row": 1, "events": nested},))
+    monkeypatch.setattr(file_ledger.book, "read", lambda: forged)
+    with pytest.raises(LedgerError, match="nested deeper than any"):
+        file_ledger.accounts()
+
+
 def test_a_flipped_byte_is_noticed_or_changes_nothing(file_ledger):
     """Each is read as it was written or not at all; in an index, one once let a charge pay for two draws."""
     ledger = file_ledger
