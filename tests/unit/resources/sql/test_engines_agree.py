@@ -215,8 +215,8 @@ def test_text_is_the_same_number_and_the_same_truth_value(tmp_path, value, passi
 
 
 @needs_java
-def test_one_user_with_nearly_all_events(tmp_path):
-    rng, size = np.random.default_rng(6), 200_000
+def test_one_user_with_a_million_events(tmp_path):
+    rng, size = np.random.default_rng(6), 1_000_000
     users = np.where(np.arange(size) % 1_000 == 0, rng.integers(1, 300, size), 0)
     said = assert_agree(tmp_path, WEEK, [some_records(tmp_path / "r.parquet", users, rng)])
     assert said["visits"].filter(user_id=0).height == 4 * 168
