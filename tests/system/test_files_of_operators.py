@@ -83,10 +83,6 @@ def three_cells(folder: Path) -> Files:
     return small_csv(folder, 3, 1, 2)
 
 
-def a_thousand_cells(folder: Path) -> Files:
-    return small_csv(folder, 40, 25, 150)
-
-
 def five_thousand_cells(folder: Path) -> Files:
     return small_csv(folder, 100, 50, 150)
 
@@ -135,13 +131,7 @@ def begin(settings: Path, files: Files, *answers: str) -> None:
     init(settings, cells=str(files.cells), towers=str(files.towers), visits=files.visits, given=given, yes=True)
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        *(three_cells, european_pipeline, sydney, a_thousand_cells),
-        pytest.param(five_thousand_cells, marks=pytest.mark.nightly),  # with each change, up to the map of cells
-    ],
-)
+@pytest.mark.parametrize("kind", [three_cells, european_pipeline, sydney, five_thousand_cells])
 def test_files_go_from_init_to_a_verified_release(tmp_path, kind):
     files, settings, home = kind(tmp_path), tmp_path / "city.toml", tmp_path / "home"
     begin(settings, files)
