@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -38,14 +39,18 @@ def test_definitions_load(tmp_path, command, home, said):
     assert (ROOT / "data").exists() == data
 
 
-@pytest.mark.parametrize("command", ["dg", pytest.param("dagster", marks=pytest.mark.nightly)])
-def test_a_server_shows_the_graph(tmp_path, command):
-    """`dg dev` starts what `dagster dev` does, which finds the definitions as `dagster definitions validate` does."""
-    home = tmp_path / command
-    (home / "dagster").mkdir(parents=True)
-    (home / "dagster/dagster.yaml").write_text(QUIET)
-    known = environment(home, DENSITY_HOME=str(home / "density"), DAGSTER_HOME=str(home / "dagster"))
-    with started([command, "dev", "--host", "127.0.0.1"], known, ROOT) as url:
-        answer = answer_when(url, "{ assetNodes { assetKey { path } } }", lambda said: bool(said["assetNodes"]))
-    assert ["density"] in [node["assetKey"]["path"] for node in answer["assetNodes"]]
-    assert not (home / "density").exists()
+def test_servers_show_the_graph(tmp_path):
+    """`dg dev` and `dagster dev`, side by side: each takes a while to start."""
+    with ExitStack() as running:
+        addresses = {}
+        for command in ("dg", "dagster"):
+            home = tmp_path / command
+            (home / "dagster").mkdir(parents=True)
+            (home / "dagster/dagster.yaml").write_text(QUIET)
+            known = environment(home, DENSITY_HOME=str(home / "density"), DAGSTER_HOME=str(home / "dagster"))
+            words = [command, "dev", "--host", "127.0.0.1"]
+            addresses[command] = running.enter_context(started(words, known, ROOT))
+        for command, url in addresses.items():
+            answer = answer_when(url, "{ assetNodes { assetKey { path } } }", lambda said: bool(said["assetNodes"]))
+            assert ["density"] in [node["assetKey"]["path"] for node in answer["assetNodes"]], command
+    assert not any((tmp_path / command / "density").exists() for command in addresses)
