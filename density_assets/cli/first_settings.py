@@ -86,7 +86,8 @@ def settings_text(lines: Sequence[Guess], file: str, columns: Callable[[], str] 
 
 [city]
 {city}
-# population = …  how many people live there: a public figure, for warnings and for `density plan`; never from records
+# population = …  how many people the records are of: inhabitants times your market share, by public figures, never
+#                 counted from records. `density check` and `density plan` foresee errors by it
 
 [privacy]
 # What a release promises and what a year may cost is decided by people, before any record is counted:

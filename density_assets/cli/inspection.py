@@ -149,6 +149,11 @@ def _geography(settings: Settings, cells: Cells, towers: Towers) -> Iterator[tup
     yield "cover", f"{len(minimum_cover(pieces)):,} cells"
     if (told := expected_worth(settings, len(towers))) is not None:
         yield "expected", "by simulation, before anything is spent: " + told.note
+    elif settings.city.people is None:
+        yield (
+            "expected",
+            "no error can be foreseen: city.population must say how many people the records are of",
+        )
 
 
 def _regions_and_people(settings: Settings, cells: Cells) -> Iterator[tuple[str, str]]:
