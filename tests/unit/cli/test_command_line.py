@@ -18,7 +18,7 @@ OPTIONS = {
     "release": {"--settings", "--week"},
     "backfill": {"--settings", "--from", "--to"},
     "rebuild": {"--settings", "--from", "--to"},
-    "final": {"--settings", "--by", "--reason", "WEEK"},
+    "final": {"--settings", "--by", "--reason", "--week"},
     "evaluate": {"--settings", "--week"},
     "purge": {"--settings", "--week", "--force"},
     "budget": {"--settings", "--week", "--epsilon", "--weeks"},
