@@ -61,6 +61,17 @@ def test_help_of_a_command_names_its_options(density, command):
     assert density(command, "-h") == said
 
 
+@pytest.mark.parametrize("command", OPTIONS)
+def test_help_loses_no_word_in_brackets(command):
+    """They would be taken for a style, and left out."""
+    from typer.main import get_command
+
+    from density_assets.cli.app import app
+
+    parameters = get_command(app).commands[command].params
+    assert [text for each in parameters if re.search(r"\[[a-z]", text := getattr(each, "help", None) or "")] == []
+
+
 def test_help_waits_for_neither_dagster_nor_data_frames():
     code = (
         "import sys\n"
