@@ -56,7 +56,11 @@ def guesses(out: Path, named: Named) -> Iterator[Guess]:
     else:
         users = None if named.users is None else str(named.users)
         yield Guess("users", users, "people to simulate: nobody's records are read")
-    yield Guess("timezone", _zone(areas, rows), "the zone whose town is nearest to the city; weeks run on its clocks")
+    yield Guess(
+        "timezone",
+        _zone(areas, rows),
+        "the zone of the nearest town, be it across a border: look; weeks run on its clocks",
+    )
 
 
 def with_answers(guessed: Sequence[Guess], answers: Mapping[str, str]) -> list[Guess]:
