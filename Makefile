@@ -26,7 +26,7 @@ rebuild: $(VENV)/ready  ## tables and files of released weeks again, from stored
 	@$(RUN) density_assets rebuild $(if $(SETTINGS),--settings $(SETTINGS)) $(if $(FROM),--from $(FROM)) $(if $(TO),--to $(TO))
 
 final: $(VENV)/ready  ## a released week again with the weeks after it, beside the first; no charge WEEK=2007-09-10 [SETTINGS=my.toml] [BY=…] [REASON=…]
-	@$(RUN) density_assets final $(WEEK) $(if $(SETTINGS),--settings $(SETTINGS))
+	@$(RUN) density_assets final --week $(WEEK) $(if $(SETTINGS),--settings $(SETTINGS))
 
 evaluate: $(VENV)/ready  ## a released week against the truth; confidential of real people WEEK=2007-09-10 [SETTINGS=my.toml]
 	@$(RUN) density_assets evaluate $(CITY)

@@ -60,7 +60,11 @@ def guesses(out: Path, beginning: Beginning) -> Iterator[Guess]:
     else:
         users = None if beginning.users is None else str(beginning.users)
         yield Guess("users", users, "people to simulate: nobody's records are read")
-    yield Guess("timezone", _zone(areas, rows), "the zone whose town is nearest to the city; weeks run on its clocks")
+    yield Guess(
+        "timezone",
+        _zone(areas, rows),
+        "the zone of the nearest town, be it across a border: look; weeks run on its clocks",
+    )
 
 
 def with_answers(guessed: Sequence[Guess], answers: Mapping[str, str]) -> list[Guess]:
@@ -90,7 +94,8 @@ def settings_text(lines: Sequence[Guess], file: str, columns: Callable[[], str] 
 
 [city]
 {city}
-# population = …  how many people live there: a public figure, for warnings and for `density plan`; never from records
+# population = …  how many people the records are of: inhabitants times your market share, by public figures, never
+#                 counted from records. `density check` and `density plan` foresee errors by it
 
 [privacy]
 # What a release promises and what a year may cost is decided by people, before any record is counted:

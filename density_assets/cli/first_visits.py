@@ -61,7 +61,7 @@ def guessed_visits(out: Path, visits: str, events: Path, found: Understood) -> I
     for role, key in (("user", "visit_user"), ("time", "visit_time"), ("tower", "visit_tower")):
         forms: dict[str, Mapping[Any, int]] = {"user": found.identifiers, "time": found.times}
         why = "as visit_time_format says" if role == "time" and pattern else _usual(forms.get(role, {}))
-        yield Guess(key, found.roles.get(role), why or "identifiers of antennas")
+        yield Guess(key, found.roles.get(role), why or f"identifiers of {'antennas' if role == 'tower' else 'people'}")
     if "date" in found.roles and usual == "time of day":
         yield Guess("visit_date", found.roles["date"], "the day stands in a column of its own")
     if pattern is not None:

@@ -149,6 +149,11 @@ def _geography(settings: Settings, cells: Cells, towers: Towers) -> Iterator[tup
     yield "cover", f"{len(minimum_cover(pieces)):,} cells"
     if (told := expected_worth(settings, len(towers))) is not None:
         yield "expected", "by simulation, before anything is spent: " + told.note
+    elif settings.city.people is None:
+        yield (
+            "expected",
+            "no error can be foreseen: city.population must say how many people the records are of",
+        )
 
 
 def _regions_and_people(settings: Settings, cells: Cells) -> Iterator[tuple[str, str]]:
@@ -186,6 +191,9 @@ def _look_at_records(settings: Settings, towers: Towers, week: date, home: Path,
         return
     files = [file for file in named if isinstance(file, Path)]
     found.lines += _files(settings, week, files)
+    if settings.engine.name == "spark" and (others := [file.name for file in files if file.suffix != ".parquet"]):
+        said = f"on Spark visit files must be .parquet, got {some(others)}: convert them, or use DuckDB"
+        found.findings.append(Finding(Verdict.NOT_READY, said))
     with named_if_damaged(files):
         looked_at = first_files(files, city)
     found.lines += said_of(looked_at, len(files), city)

@@ -23,7 +23,7 @@ def ledger(
         Literal["verify", "init", "moved", "key", "anchor", "backup", "restore", "copy", "tables"],
         typer.Argument(
             help="verify: is it whole? init: open it for records of real people, once. moved: it lies elsewhere now, "
-            "and the old one is gone. key: sign with a new key from now on. anchor: note its head where [anchor] says. "
+            "and the old one is gone. key: sign with a new key from now on. anchor: note its head where settings say. "
             "backup, restore: a copy, or the chain published last. copy: to another book, row by row; neither may pay "
             "until `moved`. tables: the SQL that the owner of a PostgreSQL database runs once."
         ),

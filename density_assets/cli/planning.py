@@ -20,7 +20,11 @@ def plan(
     epsilons: Annotated[str, typer.Option("--epsilons", help="Promises of one week to try.")] = "0.1,0.3,1",
     people: Annotated[
         int | None,
-        typer.Option("--people", min=1, help="How many live there, if the settings do not say; never from records."),
+        typer.Option(
+            "--people",
+            min=1,
+            help="How many people the records are of, if settings do not say: inhabitants times market share.",
+        ),
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="The default scheme and the first four weeks only, without intervals.")
@@ -51,7 +55,8 @@ def plan(
     for file in files[1:]:
         figure.savefig(file, dpi=150)
     print("\n" + "\n".join(map(str, files)))
-    print("a real city may lie outside of what two invented ones span; `density budget` says how many weeks fit")
+    invented = "beside the invented one" if quick else "outside of what two invented ones span"
+    print(f"a real city may lie {invented}; `density budget` says how many weeks fit")
     return 0
 
 
@@ -62,8 +67,8 @@ def _asked(city: "City", epsilons: str, people: int | None, *, quick: bool) -> "
     number = people or city.settings.city.people
     if number is None:
         raise BadInput(
-            "a rehearsal must know how many people the city has, a public figure: set city.population or give "
-            "--people; records are never counted for it"
+            "a rehearsal must know how many people the records are of, inhabitants times your market share, a public "
+            "figure: set city.population or give --people; records are never counted for it"
         )
     asked = Rehearsal(number, _epsilons(city, epsilons), city.settings.privacy.delta, seed=city.settings.city.seed)
     if quick:

@@ -208,7 +208,8 @@ def _what_next(city: City, week: date, act: Act | None) -> Iterator[str]:
     yield f"  look at it      {city.files(week).file('report', 'html')} in any browser"
     yield f"  ask it          {ask}"
     yield f"  see the graph   {typed('ui')}"
-    yield f"  the next week   {typed('release', week=week + timedelta(weeks=1), who=act)}"
+    who = act and replace(act, reason="WHY")  # that of this week is not that of the next
+    yield f"  the next week   {typed('release', week=week + timedelta(weeks=1), who=who)}"
     yield f"  what it costs   {typed('budget')}"
     if city.synthetic:
         yield "  your own data   density init my.toml"

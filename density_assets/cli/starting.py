@@ -1,6 +1,6 @@
 """Starting: a first settings file, from the files a person has."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from os.path import expanduser
 from pathlib import Path
@@ -59,7 +59,7 @@ def init(
         _refuse_ours(beginning)
         lines = with_answers(list(guesses(out, beginning)), _answers(given or []))
         if not yes:
-            lines = _confirmed(lines)
+            lines = _confirmed(lines, partial(_columns, beginning))
     except typer.Abort:
         raise BadInput("nothing was written: a question was left without an answer (--yes asks none)") from None
     _write(out, settings_text(lines, str(out), partial(_columns, beginning)))
@@ -129,10 +129,15 @@ def _answers(given: Sequence[str]) -> Mapping[str, str]:
     return {key.strip(): value.strip() for key, _, value in (text.partition("=") for text in given)}
 
 
-def _confirmed(lines: "Sequence[Guess]") -> "list[Guess]":
-    """Every line as a person leaves it."""
+def _confirmed(lines: "Sequence[Guess]", columns: Callable[[], str]) -> "list[Guess]":
+    """Every line as a person leaves it.
+
+    columns: says which there are, to whoever must name one that could not be guessed.
+    """
     from dataclasses import replace
 
+    if missing := [line.key for line in lines if not line.value]:
+        print(f"{' and '.join(missing)} of [city] could not be guessed{columns()}")
     return [replace(line, value=typer.prompt(f"{line.key} ({line.why})", default=line.value)) for line in lines]
 
 

@@ -51,7 +51,7 @@ def rebuild(
 
 
 def final(
-    week: Annotated[str, typer.Argument(help="The Monday of a released week.", metavar="WEEK")],
+    week: Annotated[str, typer.Option("--week", help="The Monday of a released week.")],
     settings: SettingsFile = None,
     by: By = None,
     reason: Reason = None,

@@ -20,7 +20,7 @@ from density_assets.errors import BadInput
 CSV_DAMAGE = (*POLARS_DAMAGE, EOFError, zlib.error, csv.Error)  # what reading a damaged file may raise
 MARKS = ",;\t|"
 BYTE_ORDERS = (b"\xff\xfe", b"\xfe\xff")  # that UTF-16 begins with
-TO_UTF8 = "of Windows-1252, which holds Latin-1, `iconv -f WINDOWS-1252 -t UTF-8` makes it"
+TO_UTF8 = "if it is Windows-1252 or Latin-1, convert it by `iconv -f WINDOWS-1252 -t UTF-8`"
 DECIMAL_COMMA = r"^[+-]?[0-9]+,[0-9]+$"
 LOOKED_AT = 4_096  # bytes; without such a mark, UTF-16 shows by its zeros
 

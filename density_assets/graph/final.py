@@ -167,7 +167,7 @@ def _refuse_outdated(city: City, step: Step, final: Estimated) -> None:
     raise BadInput(
         f"a final estimate of the week of {step.week} must use every week that is drawn, but a week was drawn "
         f"meanwhile: it was made with weeks up to {made_upto}, by now there are some up to {final.later[-1].week}. "
-        f"Nothing was signed; ask again: `density final {step.week}`"
+        f"Nothing was signed; ask again: `density final --week {step.week}`"
     )
 
 
@@ -242,7 +242,7 @@ def _made_for(step: Step, table: pl.DataFrame, name: str = "final_series") -> pl
     if len(table) and table["upto"][0] != step.upto:
         raise BadInput(
             f"{name} of the week of {step.week} must use weeks up to {step.upto}, but it was made with weeks up "
-            f"to {table['upto'][0]}: make it again, `density final {step.week}`"
+            f"to {table['upto'][0]}: make it again, `density final --week {step.week}`"
         )
     return table.drop("upto")
 
@@ -265,7 +265,7 @@ def _refuse_what_does_not_follow(city: City, step: Step) -> None:
         raise BadInput(
             f"what is signed must follow from what was drawn, but {other} of the final estimate of the week of "
             f"{step.week} is otherwise: it was changed after it was made, or made by other software. Nothing was "
-            f"signed; make it again: `density final {step.week}`"
+            f"signed; make it again: `density final --week {step.week}`"
         )
 
 

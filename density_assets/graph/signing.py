@@ -149,7 +149,7 @@ def _refuse_other_list(held: Step, content: bytes, draws: Sequence[str], account
     _write_tools(held.folder, seal)
     if content != _list(held, draws, seal):
         name = held.files.file("manifest", "json").name
-        again = f"final {held.week}" if held.upto else f"rebuild --from {held.week}"
+        again = f"final --week {held.week}" if held.upto else f"rebuild --from {held.week}"
         raise BadInput(
             f"what is signed must follow from what was drawn, but the list {name} is not that of the files that do: it "
             f"or a file was changed after it was made. Nothing was signed; make them again: `density {again}`"

@@ -105,8 +105,10 @@ def _described(settings: Settings) -> dict[str, str]:
 def _subjects(city: CitySettings) -> str:
     if city.synthetic:
         return f"nobody: {city.simulated_users:,} people are invented, so that this draft is an exercise"
-    lives = f"{city.population:,} people live there" if city.population else fill("how many people live there")
-    return f"subscribers whose devices left a record in the area, residents or not; {lives}"
+    number = (
+        f"about {city.population:,} people" if city.population else fill("about how many people, by public figures")
+    )
+    return f"subscribers whose devices left a record in the area, residents or not; {number}"
 
 
 def _source(city: CitySettings) -> str:

@@ -35,7 +35,7 @@ FELL_BACK = "The estimator did not come to finite numbers, so this week was esti
 class Facts:
     """Everything a statement says.
 
-    people: how many live in the city, a public figure; none if it was not stated.
+    people: how many people the records are of, by public figures; none if it was not stated.
     charges: what the ledger holds for the release, one row per door.
     end: the entry of the ledger that the chain beside the statement ends with.
     files: digests of the published files, by name; the chain's is among them.

@@ -8,6 +8,7 @@ USUAL = {  # the first that is there is taken
         *("user_id", "imsi", "msisdn", "subscriber_id", "subscriber", "user", "caller_id", "customer_id"),
         *("teilnehmer", "teilnehmer_id", "teilnehmernummer", "rufnummer", "nutzer_id", "kunden_id", "kundennummer"),
         *("abonne", "id_abonne", "abonne_id", "numero_abonne", "id_client", "client_id", "utilisateur"),
+        *("imsi_hash", "msisdn_hash", "hashed_imsi", "hashed_msisdn", "subscriber_hash", "user_hash", "pseudonym"),
         *("abonado", "id_abonado", "usuario", "id_usuario", "id_cliente", "id"),
     ),
     "date": ("date", "day", "event_date", "call_date", "datum", "tag", "jour", "fecha", "dia"),

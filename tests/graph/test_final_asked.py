@@ -78,10 +78,10 @@ def test_nobody_gets_a_final_estimate_without_asking(finally_estimated):
 
 def test_the_command_says_where_it_is_and_why_there_is_none(finally_estimated, home):
     settings = ("--settings", str(finally_estimated[0].settings))
-    done = density(home, "final", WEEKS[1], *settings)
+    done = density(home, "final", "--week", WEEKS[1], *settings)
     assert done.returncode == 0, done.stderr[-3000:]
     assert "(weeks before it: 1, after it: 1)" in done.stdout
     assert str(folder_of(home) / f"density_{name_of(WEEKS[1], WEEKS[2])}.csv") in done.stdout
-    none = density(home, "final", WEEKS[2], *settings)
+    none = density(home, "final", "--week", WEEKS[2], *settings)
     assert none.returncode == 2
     assert none.stderr.startswith(f"error: a final estimate of the week of {WEEKS[2]} must use a later week")

@@ -73,6 +73,7 @@ def test_a_rehearsal_reads_no_record_charges_nothing_and_leaves_a_table_and_a_fi
     said = density("plan", *these, "--people", "500")
     assert said.status == 0, said.err
     assert "town: 4 cells, 4 sites, 500 invented people" in said.out
+    assert "beside the invented one;" in said.out  # of two generators, the quick way asks one
     assert "| 50 | lowrank | 20 | visits too many or too few |" in said.out
     assert sorted(file.name for file in (tmp_path / "plan").iterdir()) == [
         f"plan_town.{kind}" for kind in ("csv", "png", "svg")

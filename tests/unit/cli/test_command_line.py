@@ -18,7 +18,7 @@ OPTIONS = {
     "release": {"--settings", "--week"},
     "backfill": {"--settings", "--from", "--to"},
     "rebuild": {"--settings", "--from", "--to"},
-    "final": {"--settings", "--by", "--reason", "WEEK"},
+    "final": {"--settings", "--by", "--reason", "--week"},
     "evaluate": {"--settings", "--week"},
     "purge": {"--settings", "--week", "--force"},
     "budget": {"--settings", "--week", "--epsilon", "--weeks"},
@@ -59,6 +59,17 @@ def test_help_of_a_command_names_its_options(density, command):
     assert said.err == ""
     assert [word for word in OPTIONS[command] if not re.search(rf"(?<![\w-]){word}\b", said.out)] == []
     assert density(command, "-h") == said
+
+
+@pytest.mark.parametrize("command", OPTIONS)
+def test_help_loses_no_word_in_brackets(command):
+    """They would be taken for a style, and left out."""
+    from typer.main import get_command
+
+    from density_assets.cli.app import app
+
+    parameters = get_command(app).commands[command].params
+    assert [text for each in parameters if re.search(r"\[[a-z]", text := getattr(each, "help", None) or "")] == []
 
 
 def test_help_waits_for_neither_dagster_nor_data_frames():

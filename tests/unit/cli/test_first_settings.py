@@ -137,6 +137,22 @@ def test_how_one_record_among_others_is_written_is_not_written_down(init, town):
     assert load_settings(out).city.visit_time_format is None
 
 
+def test_a_column_of_hashes_is_known_and_where_none_is_the_question_says_which_there_are(init, town, monkeypatch):
+    file = town.visits / "part-0.csv"
+    file.write_text(file.read_text().replace("user_id", "MSISDN_HASH"))
+    status, out, said = init("--yes")
+    assert (status, load_settings(out).city.visit_user) == (0, "MSISDN_HASH"), said
+    out.unlink()
+    file.write_text(file.read_text().replace("MSISDN_HASH", "who"))
+    questions = []
+    monkeypatch.setattr("typer.prompt", lambda asked, default=None, **_: questions.append(asked) or default or "who")
+    status, out, said = init()
+    assert (status, load_settings(out).city.visit_user) == (0, "who"), said
+    assert "visit_user of [city] could not be guessed (columns of towers.csv: name, x, y" in said
+    assert "of the event files: who, time, tower_id" in said
+    assert "visit_user (identifiers of people)" in questions
+
+
 def test_commands_in_the_file_can_be_typed_where_its_path_has_blanks():
     text = settings_text([Guess("name", "x", "")], "my data/first.toml")
     assert text.count("--settings 'my data/first.toml'`") == 2

@@ -273,3 +273,19 @@ def test_names_of_antennas_are_shown_from_both_sides_with_their_blanks(town, tmp
 
 def test_simulated_people_need_no_records(tmp_path):
     assert inspect(Settings(), MONDAY, tmp_path / "home").verdict is Verdict.READY
+
+
+def test_what_spark_does_not_read_is_told_before_anybody_acknowledges(town, tmp_path):
+    town.set("[engine]", '[engine]\nname = "spark"')
+    found = inspect(load_settings(town.settings), MONDAY, tmp_path / "home")
+    assert found.verdict is Verdict.NOT_READY
+    assert "on Spark visit files must be .parquet, got part-0.csv: convert" in found.findings[0].text
+
+
+def test_that_no_error_is_foreseen_without_a_number_of_people_is_said(town, tmp_path):
+    def foreseen() -> str:
+        return next(line for line in lines(town, tmp_path) if line.startswith("expected "))
+
+    assert "city.population must say how many people the records are of" in foreseen()
+    town.set("[city]", "[city]\npopulation = 3000")
+    assert "by simulation" in foreseen()

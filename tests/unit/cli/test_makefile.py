@@ -54,4 +54,4 @@ def test_verify_asks_for_both_signers(tmp_path):
 
 def test_a_final_estimate_is_asked_for_by_its_week(tmp_path):
     words = made(tmp_path, "final", "WEEK=2007-09-10", "SETTINGS=my.toml")[2]
-    assert words == "-m density_assets final 2007-09-10 --settings my.toml"
+    assert words == "-m density_assets final --week 2007-09-10 --settings my.toml"

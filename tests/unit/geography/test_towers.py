@@ -154,7 +154,7 @@ def test_an_unreadable_file(tmp_path):
     (tmp_path / "towers.csv").write_bytes("x,y,name\n1,2,Défense\n".encode("latin-1"))
     said = complaint(tmp_path / "towers.csv")
     assert "a CSV in UTF-8" in said
-    assert "`iconv -f WINDOWS-1252 -t UTF-8` makes it" in said
+    assert "convert it by `iconv -f WINDOWS-1252 -t UTF-8`" in said
 
 
 @pytest.mark.parametrize("text", ["", "x,y\n"], ids=["empty", "header only"])
