@@ -34,7 +34,8 @@ def test_an_operators_semicolons_go_from_init_to_a_verified_release(town, tmp_pa
     assert "a person must look" in said("release", *these, *WHO, status=2)
     said("check", *these, "--acknowledge", *WHO)
     released = said("release", *these, *WHO)
-    assert f"--settings {settings} --by 'data team' --reason 'weekly releases'\n" in released.partition("what next:")[2]
+    # Whoever releases the next week says why anew: what is said is recorded and published.
+    assert f"--settings {settings} --by 'data team' --reason WHY\n" in released.partition("what next:")[2]
     manifest = home / f"first/release/manifest_{WEEK}.json"
     key = json.loads(manifest.read_text())["key"]["fingerprint"]
     assert "verified: signed by" in said("verify", str(manifest), "--key", key)
