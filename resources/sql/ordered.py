@@ -29,7 +29,7 @@ Bools = NDArray[np.bool_]
 
 STANDS_FOR = {"truncated_visits": "43d946307254e226", "tower_series": "042b73e40e25df4f"}  # digests of models
 VISIT = ("user_id", "hour", "tower_id", "user_key")
-ROWS_AT_ONCE = 1_000_000
+ROWS_AT_ONCE = 750_000
 ROWS_IN_CACHE = 100_000  # numbers made on the way are then written where the last ones were, not on new pages
 BYTES = 600_000_000  # of a few parts at work, with the copies that are made of them
 LARGEST_TABLE = 1_000_000
