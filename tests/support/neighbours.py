@@ -24,7 +24,7 @@ from density_assets.geography.places import Places
 from density_assets.geography.tables import antennas_table, towers_table
 from density_assets.geography.voronoi import tower_cells
 from density_assets.privacy import sensitivity as bound
-from density_assets.research.counted_week import CountedWeek, read_counted
+from density_assets.research.contributions import CountedWeek, read_counted
 from density_assets.settings import EngineSettings
 from resources.sql.duckdb_engine import DuckdbEngine
 from resources.tables.store import Store

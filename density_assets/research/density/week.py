@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from density_assets import series
 from density_assets.errors import BadInput
 from density_assets.geography.tables import cells_from, places_from
-from density_assets.research.counted_week import CountedWeek, read_counted
+from density_assets.research.contributions import CountedWeek, read_counted
 from density_assets.research.study import Source
 from density_assets.settings import Settings
 

@@ -13,7 +13,7 @@ import polars as pl
 from density_assets.geography.cells_and_towers import Towers
 from density_assets.geography.places import Places
 from density_assets.geography.tables import antennas_table, towers_table
-from density_assets.research.counted_week import CountedWeek, read_counted
+from density_assets.research.contributions import CountedWeek, read_counted
 from density_assets.settings import EngineSettings
 from resources.sql.duckdb_engine import DuckdbEngine
 from resources.tables.store import Store

@@ -19,7 +19,7 @@ from density_assets.geography.cover import minimum_cover
 from density_assets.geography.overlaps import overlaps
 from density_assets.geography.places import Places
 from density_assets.geography.voronoi import tower_cells
-from density_assets.research.counted_week import CountedWeek
+from density_assets.research.contributions import CountedWeek
 from density_assets.research.promise.neighbours import People, Visits, counted
 
 SIDE, SQUARE = 4, 1_000  # squares per side, and metres per square

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from density_assets.estimation.weeks.measured import Measured
 from density_assets.privacy.noise import SimulatedNoise
 from density_assets.privacy.sensitivity import WEIGHT_UNIT
-from density_assets.research.counted_week import CountedWeek
+from density_assets.research.contributions import CountedWeek
 from density_assets.research.markdown_tables import markdown
 from density_assets.research.metrics.correlation import pearson
 from density_assets.research.metrics.relative_error import mre
