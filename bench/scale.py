@@ -26,11 +26,11 @@ import psutil
 from bench.measure import run
 from bench.steps import PARAMETERS, WEEK
 from density_assets.calendar import week_clock
-from density_assets.city_settings import CitySettings
 from density_assets.geography.embedded import embedded_city
 from density_assets.geography.tables import antennas_table, towers_table
 from density_assets.people.population import simulate_week
 from density_assets.settings import EngineSettings
+from density_assets.settings.city import CitySettings
 from resources.sql import ingest, spark_session
 from resources.sql.duckdb_engine import DuckdbEngine
 from resources.sql.engine import Engine, Report

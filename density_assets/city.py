@@ -11,7 +11,6 @@ from datetime import date
 from functools import cached_property
 from pathlib import Path
 
-from density_assets.environment import home_here
 from density_assets.geography.cells_and_towers import geography_hash
 from density_assets.geography.tables import cells_from, footprints_from, towers_from
 from density_assets.privacy.acts import Act
@@ -28,9 +27,9 @@ from density_assets.records.confinement import named_files, refuse_our_files
 from density_assets.schemes import learning_scheme, scheme_of
 from density_assets.schemes.asked import asked_release
 from density_assets.schemes.scheme import Plan, Scheme
-from density_assets.setting_types import is_url
 from density_assets.settings import Settings
-from density_assets.shared_settings import all_settings_here, others, settings_here
+from density_assets.settings.environment import all_settings_here, home_here, others, settings_here
+from density_assets.settings.values import is_url
 from resources.anchoring import anchor_newest, anchored, read_back
 from resources.anchors import keepers
 from resources.draws import witnesses_under

@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from density_assets.city_settings import CITY_NAME
 from density_assets.errors import BadInput
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.estimates import DrawUsed
 from density_assets.privacy.events import to_record
 from density_assets.publication.files import draw_file
+from density_assets.settings.city import CITY_NAME
 from resources.ledger.heads import noted_heads
 from resources.ledger.ledger import Ledger
 from resources.ledger.opening import Stored

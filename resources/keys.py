@@ -10,8 +10,8 @@ from pathlib import Path
 
 from density_assets.errors import BadInput
 from density_assets.publication.manifest import fingerprint
-from density_assets.setting_types import AGENT
 from density_assets.settings import Settings
+from density_assets.settings.values import AGENT
 from resources.signing import Signer, make_key, open_key
 from resources.tables.files import private_files
 

@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from density_assets.errors import BadInput
 from density_assets.publication import verify
-from density_assets.setting_types import AGENT
+from density_assets.settings.values import AGENT
 from resources import ssh_agent
 
 LONGEST = 16_384  # bytes of a key file; an Ed25519 key has about 120

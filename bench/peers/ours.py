@@ -15,7 +15,6 @@ from bench.peers.question import Question, answer, nothing
 from bench.steps import PARAMETERS, WEEK
 from density_assets import series
 from density_assets.calendar import week_clock
-from density_assets.city_settings import CitySettings
 from density_assets.geography.embedded import embedded_city
 from density_assets.geography.overlaps import overlaps
 from density_assets.geography.places import Places
@@ -30,6 +29,7 @@ from density_assets.schemes.lowrank import LowRank
 from density_assets.schemes.run import draw
 from density_assets.schemes.scheme import Counts
 from density_assets.settings import EngineSettings, PrivacySettings, Settings
+from density_assets.settings.city import CitySettings
 from resources.sql.duckdb_engine import DuckdbEngine
 from resources.tables.store import Store
 

@@ -14,8 +14,8 @@ import typer
 from typer.exceptions import TyperException
 
 from density_assets.cli import asking, assessing, books, keeping, looking, planning, starting, studies, weeks
-from density_assets.environment import HOME, home_here
 from density_assets.errors import BadInput
+from density_assets.settings.environment import HOME, home_here
 
 app = typer.Typer(
     add_completion=False,

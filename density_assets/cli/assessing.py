@@ -17,7 +17,7 @@ def dpia(
 ) -> int:
     """Draft a data-protection impact assessment (GDPR, Art. 35) from the settings; no record is read."""
     from density_assets.publication.impact_assessment import MARK, impact_assessment, left_to_fill
-    from density_assets.shared_settings import settings_here
+    from density_assets.settings.environment import settings_here
 
     meant, _ = settings_here()
     draft, out = impact_assessment(meant), file or Path(f"dpia_{meant.city.name}.md")

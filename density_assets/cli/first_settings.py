@@ -16,7 +16,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from density_assets.city_settings import CITY_NAME, CitySettings
 from density_assets.cli.first_visits import first_week_in, guessed_visits, sample_of
 from density_assets.cli.guess import Beginning, Guess, first_of, path_from
 from density_assets.errors import BadInput, nearest
@@ -26,6 +25,7 @@ from density_assets.geography.nearest_zone import nearest_zone
 from density_assets.geography.public_csv import CSV_DAMAGE, read_public_csv
 from density_assets.geography.public_files import is_parquet, public_files, refuse_nothing
 from density_assets.records.usual_names import USUAL, bare, named_as
+from density_assets.settings.city import CITY_NAME, CitySettings
 
 IDENTIFIERS = (
     *("cell_id", "grid_id", "zone_id", "zone", "code", "dcomiris", "code_iris", "insee", "codgeo"),

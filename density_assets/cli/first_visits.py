@@ -10,7 +10,6 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from density_assets.city_settings import CitySettings
 from density_assets.cli.guess import Guess, path_from
 from density_assets.cli.taken_for import MOST_FILES
 from density_assets.errors import BadInput
@@ -19,6 +18,7 @@ from density_assets.records.damaged_files import named_if_damaged
 from density_assets.records.found_files import of_any_week
 from density_assets.records.understood import Understood, understood
 from density_assets.records.verdict import time_format
+from density_assets.settings.city import CitySettings
 
 PLACEHOLDER = re.compile(r"\{(week|year|month|day)\}")
 IN_PATHS = {"week": r"(?P<week>\d{4}-\d\d-\d\d)", "year": r"(?P<year>\d{4})", "month": r"(?P<month>\d\d?)"} | {

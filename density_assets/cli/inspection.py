@@ -35,8 +35,8 @@ from density_assets.records.verdict import (
 )
 from density_assets.schemes import refuse_without_areas
 from density_assets.schemes.expected import expected_worth
-from density_assets.setting_types import is_url
 from density_assets.settings import Settings
+from density_assets.settings.values import is_url
 from resources.sql.ingest import events, unquoted
 from resources.tables.roots import roots_under
 

@@ -34,7 +34,7 @@ from density_assets.privacy.acts import Act, act_under
 from density_assets.publication.files import AUDIT_PAGE, COUNT_FILES, ERRORS_OF_SUMS
 from density_assets.publication.manifest import REGISTER_FILE, VERIFIER
 from density_assets.publication.manifest import WEEKLY as WEEKLY_FILES
-from density_assets.setting_types import is_url
+from density_assets.settings.values import is_url
 from resources.alerts import WORDED
 
 

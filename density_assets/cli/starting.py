@@ -95,7 +95,7 @@ def _wanted(name: str, value: str | None, *, yes: bool) -> str:
 
 def _of_this_machine(name: str, place: str) -> str:
     """A path or pattern, if settings would take it; what they refuse may hold a password, and is not repeated."""
-    from density_assets.setting_types import is_url, plain_path, plain_place
+    from density_assets.settings.values import is_url, plain_path, plain_place
 
     try:
         taken = str(plain_place(place) if name == "visits" else plain_path(place))
@@ -113,9 +113,9 @@ def _of_this_machine(name: str, place: str) -> str:
 def _refuse_ours(beginning: "Beginning") -> None:
     """Raise if a file that is looked at is one that this software keeps."""
     from density_assets.cli.first_visits import samples_of
-    from density_assets.environment import home_here
     from density_assets.geography.public_files import public_files
     from density_assets.records.confinement import refuse_our_files
+    from density_assets.settings.environment import home_here
     from resources.tables.roots import roots_under
 
     home, events = home_here(), [] if beginning.visits is None else samples_of(beginning.visits)

@@ -7,8 +7,8 @@ from os.path import commonpath, relpath
 from pathlib import Path
 from typing import Any
 
-from density_assets.city_settings import CitySettings
 from density_assets.records.understood import ON_CLOCKS, Understood, understood
+from density_assets.settings.city import CitySettings
 
 MOST_FILES = 24  # whose first records are looked at
 

@@ -12,12 +12,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from density_assets.city_settings import CitySettings
 from density_assets.errors import BadInput, missing_column, some
 from density_assets.geography.cells import read_frame
 from density_assets.geography.identifiers import refuse_formulas, refuse_unprintable
 from density_assets.geography.public_tables import column_of, read_public_table, refuse_other_keys
 from density_assets.settings import Settings
+from density_assets.settings.city import CitySettings
 
 CELL, REGION, NAME = "cell_id", "region_id", "region_name"
 

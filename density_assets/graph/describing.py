@@ -20,7 +20,7 @@ from density_assets.publication.deployment import deployment
 from density_assets.publication.files import DESCRIPTIONS, sizes_and_digests
 from density_assets.publication.keeping import published_record
 from density_assets.publication.layout import FIRST
-from density_assets.publication_settings import PublicationSettings
+from density_assets.settings.people import PublicationSettings
 
 
 def description_files(step: Step, said: Mapping[str, Any], accounts: Accounts) -> dict[Path, bytes]:

@@ -13,7 +13,7 @@ from density_assets.graph.freshness import check_key, watched
 from density_assets.graph.naming import everything, key, own
 from density_assets.graph.zones import FINAL, GROUPS, STUDY_GROUPS, WRITER
 from density_assets.privacy.zones import Zone
-from density_assets.setting_types import is_url
+from density_assets.settings.values import is_url
 from resources.tables.retention import purge
 
 WEEKLY, REBUILD, FINAL_ESTIMATE, EVALUATE, AUDIT, PURGE, PURGE_BY_FORCE = (

@@ -9,7 +9,7 @@ from pathlib import Path
 import dagster as dg
 
 from density_assets.city import City
-from density_assets.environment import SHARED_INSTANCE
+from density_assets.settings.environment import SHARED_INSTANCE
 
 
 def key(city: City, asset: str) -> dg.AssetKey:

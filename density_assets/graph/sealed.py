@@ -22,13 +22,13 @@ from pathlib import Path
 from typing import Any
 
 from density_assets.city import City
-from density_assets.environment import SETTINGS, shared_files
 from density_assets.graph.messages import RemoteError, error_of, receive, receive_made, send, send_made
 from density_assets.graph.step import Made, Step
 from density_assets.graph.zygote import Zygote
 from density_assets.records.found_files import of_any_week
-from density_assets.setting_types import AGENT, is_url
 from density_assets.settings import Settings
+from density_assets.settings.environment import SETTINGS, shared_files
+from density_assets.settings.values import AGENT, is_url
 from resources.faults import in_clear_words
 from resources.keys import KEYS
 from resources.landlock import confine

@@ -10,11 +10,11 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from density_assets.city_settings import CitySettings
 from density_assets.errors import BadInput
 from density_assets.privacy.charges import Row
 from density_assets.privacy.release import Charge, Release
 from density_assets.settings import PrivacySettings, SchemeSettings, Settings
+from density_assets.settings.city import CitySettings
 
 VERSIONS = range(1, 20)  # of mechanisms: one of them fits a statement of version 1
 

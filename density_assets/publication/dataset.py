@@ -5,7 +5,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from density_assets.publication.files import Naming
-from density_assets.publication_settings import PublicationSettings
+from density_assets.settings.people import PublicationSettings
 
 NOT_STATED = "not stated"
 

@@ -12,12 +12,12 @@ from urllib.parse import urlsplit
 
 from markupsafe import Markup
 
-from density_assets.city_settings import CitySettings
-from density_assets.people_settings import FACTORS
 from density_assets.publication.hazards import HAZARDS
 from density_assets.publication.pages.templates import render
-from density_assets.setting_types import AGENT, is_url
 from density_assets.settings import AnchorSettings, PrivacySettings, Settings, SigningSettings
+from density_assets.settings.city import CitySettings
+from density_assets.settings.people import FACTORS
+from density_assets.settings.values import AGENT, is_url
 
 MARK = "to be filled by the controller"
 TEMPLATE = "dpia.md"

@@ -12,9 +12,9 @@ from density_assets.errors import BadInput, some
 from density_assets.geography.public_csv import with_points
 from density_assets.geography.public_tables import column_of, read_public_table, refuse_other_keys
 from density_assets.geography.regions import CELL, REGION, Regions
-from density_assets.people_settings import FACTORS, refuse_disordered, refuse_outside
 from density_assets.publication.people import Factor, PeopleFactors
 from density_assets.settings import Settings
+from density_assets.settings.people import FACTORS, refuse_disordered, refuse_outside
 
 Floats = NDArray[np.float64]
 

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from density_assets.calendar import HOURS
 from density_assets.errors import BadInput
 from density_assets.geography.regions import Regions, regions_named
-from density_assets.people_settings import FACTORS
 from density_assets.privacy.accounts import Entry
 from density_assets.publication.files import Naming
 from density_assets.publication.keeping import PublishedStays
 from density_assets.publication.people import Factor, PeopleFactors
 from density_assets.publication.people_tables import ENDS, OF_HOURS
 from density_assets.publication.verification import content_of, digests_in
+from density_assets.settings.people import FACTORS
 
 FORMAT = "density public inputs 1"
 INPUTS_FILE = ("public_inputs", "json")

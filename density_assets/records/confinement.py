@@ -7,12 +7,12 @@ ways around the doors that the asset graph cannot see. Written to as a file of a
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from density_assets.environment import SHARED_INSTANCE
 from density_assets.errors import BadInput
 from density_assets.geography.public_files import public_files
 from density_assets.records.found_files import RecordFile
-from density_assets.setting_types import is_url
 from density_assets.settings import Settings
+from density_assets.settings.environment import SHARED_INSTANCE
+from density_assets.settings.values import is_url
 
 OURS = ("confidential", "release", "locks", "dagster")  # folders of a city under the home
 

@@ -15,7 +15,6 @@ from threading import Lock
 import duckdb
 import pyarrow as pa
 
-from density_assets.city_settings import CitySettings
 from density_assets.errors import BadInput
 from density_assets.records.csv_files import Layout, layout, text_ending
 from density_assets.records.damaged_files import named_if_damaged
@@ -30,6 +29,7 @@ from density_assets.records.times import (
     stamp_text,
     time_expressions,
 )
+from density_assets.settings.city import CitySettings
 from density_assets.sql_names import literal, quoted
 
 COUNTING = Lock()  # the database may read several streams at once

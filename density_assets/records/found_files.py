@@ -14,8 +14,8 @@ from fsspec.core import url_to_fs
 
 from density_assets.calendar import week_clock
 from density_assets.errors import BadInput, some
-from density_assets.setting_types import is_url
 from density_assets.settings import Settings
+from density_assets.settings.values import is_url
 
 RecordFile = Path | str  # of this machine, or the URL of one elsewhere
 OF_DAYS = ("{year}", "{month}", "{day}")

@@ -17,13 +17,13 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from density_assets.city_settings import CitySettings
 from density_assets.errors import BadInput
 from density_assets.records.csv_files import COMPRESSED, layout, text_ending
 from density_assets.records.parquet_files import READING, ROWS
 from density_assets.records.text_files import lines, opened
 from density_assets.records.usual_names import USUAL, named_as
 from density_assets.records.values import readable
+from density_assets.settings.city import CitySettings
 
 SAMPLE, SHOWN = 10_000, 3  # records looked at, and records repeated
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from statistics import median
 
-from density_assets.city_settings import CitySettings
 from density_assets.records.nights import DAY, quieter_than_night
 from density_assets.records.text_files import UNREADABLE
 from density_assets.records.times import year_last
 from density_assets.records.understood import Understood
 from density_assets.records.usable import LEFT_OUT, SETTINGS, USABLE, mostly_unusable
+from density_assets.settings.city import CitySettings
 
 FEW_USABLE = 0.9  # of the records: below it somebody should know why
 LOST_LINES = 0.001  # of the records: letters with accents are lost together with what has them in its name

@@ -20,11 +20,11 @@ import pyarrow.parquet as pq
 from duckdb import ColumnExpression, ConstantExpression
 
 from density_assets.calendar import WeekClock
-from density_assets.city_settings import CitySettings
 from density_assets.damage import ARROW_DAMAGE
 from density_assets.errors import BadInput
 from density_assets.records.found_files import RecordFile
 from density_assets.settings import EngineSettings
+from density_assets.settings.city import CitySettings
 from resources.faults import fault
 from resources.sql import ordered
 from resources.sql.engine import KEYS, PER_USER, Report, small_tables, used

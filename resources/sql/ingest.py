@@ -21,13 +21,13 @@ import polars as pl
 import pyarrow as pa
 
 from density_assets.calendar import WeekClock
-from density_assets.city_settings import CitySettings
 from density_assets.damage import STREAM_DAMAGE
 from density_assets.geography.cells_and_towers import Towers
 from density_assets.people.population import VisitChunk
 from density_assets.records.damaged_files import unreadable
 from density_assets.records.event_files import no_records, open_records
 from density_assets.records.usable import USABLE
+from density_assets.settings.city import CitySettings
 from resources.faults import fault
 from resources.sql.engine import KEYS, Report, clock_parameters, unusable_warning
 from resources.sql.models import model

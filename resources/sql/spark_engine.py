@@ -14,10 +14,10 @@ import pyarrow as pa
 import sqlglot
 
 from density_assets.calendar import WeekClock
-from density_assets.city_settings import CitySettings
 from density_assets.records.found_files import RecordFile
 from density_assets.records.usable import USABLE
 from density_assets.settings import EngineSettings
+from density_assets.settings.city import CitySettings
 from resources.sql.engine import PER_USER, Report, clock_parameters, small_tables, unusable_warning, used
 from resources.sql.models import Model, model
 from resources.sql.spark_records import hadoop_path, no_records, open_records

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from density_assets.city_settings import CitySettings
 from density_assets.damage import ARROW_DAMAGE
 from density_assets.errors import BadInput
 from density_assets.records.event_files import (
@@ -28,7 +27,8 @@ from density_assets.records.event_files import (
 from density_assets.records.found_files import store_of
 from density_assets.records.times import SECONDS
 from density_assets.records.values import FARTHEST, FARTHEST_DAY, MOST, UNITS
-from density_assets.setting_types import is_url
+from density_assets.settings.city import CitySettings
+from density_assets.settings.values import is_url
 from density_assets.sql_names import backquoted
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ one, and no input may come from one, whatever the settings of today say.
 import json
 from pathlib import Path
 
-from density_assets.setting_types import is_url
+from density_assets.settings.values import is_url
 from resources.tables.files import private_files, write_durably
 
 NOTED = "weeks_at.json"

@@ -12,11 +12,11 @@ from typing import Any
 
 import polars as pl
 
-from density_assets.city_settings import CitySettings
 from density_assets.geography.cells_and_towers import geography_hash
 from density_assets.geography.tables import antennas_inside, cells_from, footprints_from, towers_from, towers_table
 from density_assets.privacy.charges import population_name
 from density_assets.settings import Settings
+from density_assets.settings.city import CitySettings
 
 SOURCE = ("population", "timezone", "users", "seed", "antennas")  # whose records, on which clocks, at which sites
 MAPPED = (*SOURCE, "visits_per_user", "geography")

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from density_assets.damage import POLARS_DAMAGE
 from density_assets.errors import BadInput
-from density_assets.setting_types import is_url
+from density_assets.settings.values import is_url
 from resources.faults import in_clear_words
 from resources.tables.content import column_types
 from resources.tables.databases import replacing

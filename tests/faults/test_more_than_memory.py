@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from density_assets.calendar import week_clock
-from density_assets.city_settings import CitySettings
 from density_assets.errors import BadInput
 from density_assets.settings import EngineSettings
+from density_assets.settings.city import CitySettings
 from resources.sql.duckdb_engine import DuckdbEngine
 from resources.tables.store import Store
 

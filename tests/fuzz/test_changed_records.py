@@ -20,10 +20,10 @@ import pytest
 from spoiled_files import FIELDS, raw_exceptions, spoiled_bytes, spoiled_lines
 
 from density_assets.calendar import week_clock
-from density_assets.city_settings import CitySettings
 from density_assets.errors import BadInput
 from density_assets.records.understood import understood
 from density_assets.settings import EngineSettings
+from density_assets.settings.city import CitySettings
 from resources.sql.duckdb_engine import DuckdbEngine
 from resources.sql.ingest import events, unquoted
 from resources.tables.store import Store

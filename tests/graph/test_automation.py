@@ -12,13 +12,13 @@ from dagster._utils.schedules import cron_string_iterator
 from runs import WEEK, only, opened
 
 from density_assets.city import City
-from density_assets.city_settings import CitySettings
 from density_assets.definitions import build
 from density_assets.errors import BadInput
 from density_assets.graph.automation import FOLLOWERS, sensors, weekly_schedule
 from density_assets.graph.jobs import weekly_release
 from density_assets.graph.partitions import weekly_partitions
 from density_assets.settings import Settings, load_settings
+from density_assets.settings.city import CitySettings
 
 PARIS = ZoneInfo("Europe/Paris")
 GEOGRAPHY = only("cells", "antennas", "towers")

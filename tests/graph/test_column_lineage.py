@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from density_assets.city import City
-from density_assets.city_settings import CitySettings
 from density_assets.definitions import BLUEPRINTS
 from density_assets.graph.columns import CALENDAR, SETTINGS, Columns
 from density_assets.graph.zones import FINAL
-from density_assets.people_settings import PeopleSettings
 from density_assets.schemes import SCHEMES
 from density_assets.settings import SchemeSettings, Settings
+from density_assets.settings.city import CitySettings
+from density_assets.settings.people import PeopleSettings
 
 TERMINAL = {SETTINGS, CALENDAR, "records"}  # where lineage ends: what a person chose, the calendar, operators' files
 

@@ -21,7 +21,7 @@ from registry import entry_in
 from runs import WEEK
 from weeks import WEEKS, folder_of
 
-from density_assets.publication_settings import PublicationSettings
+from density_assets.settings.people import PublicationSettings
 
 NIGHT = range(5 * 24 + 20, 6 * 24 + 4)  # Saturday 20:00 to Sunday 04:00
 R = "Rscript"

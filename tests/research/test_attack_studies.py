@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 from scipy.sparse import csr_array
 
-from density_assets.city_settings import CitySettings
 from density_assets.errors import BadInput
 from density_assets.research.membership import defense_utility as defenses
 from density_assets.research.membership import exposure as membership
@@ -24,6 +23,7 @@ from density_assets.research.study import Source, conduct, run
 from density_assets.research.traces.commuters import commuters
 from density_assets.research.traces.matrix import Traces, binary
 from density_assets.settings import Settings
+from density_assets.settings.city import CitySettings
 from resources.tables.store import Store
 
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import polars as pl
 
-from density_assets.city_settings import CitySettings
 from density_assets.research.membership import membership_test as membership_audit
 from density_assets.research.studies import STUDIES
 from density_assets.research.study import Source, run
 from density_assets.schemes import SCHEMES
 from density_assets.settings import PrivacySettings, SchemeSettings, Settings
+from density_assets.settings.city import CitySettings
 from resources.tables.store import Store
 
 

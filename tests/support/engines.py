@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from density_assets.calendar import week_clock
-from density_assets.city_settings import CitySettings
 from density_assets.settings import EngineSettings
+from density_assets.settings.city import CitySettings
 from resources.sql.duckdb_engine import DuckdbEngine
 from resources.sql.engine import KEYS, Engine
 from resources.sql.models import model_names

@@ -18,9 +18,9 @@ import polars as pl
 from door import REQUEST, Door
 
 from density_assets.calendar import week_clock
-from density_assets.city_settings import CitySettings
 from density_assets.errors import BadInput
 from density_assets.settings import EngineSettings
+from density_assets.settings.city import CitySettings
 from resources.faults import in_clear_words
 from resources.ledger.ledger import Ledger
 from resources.sql.duckdb_engine import DuckdbEngine

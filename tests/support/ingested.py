@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from density_assets.calendar import week_clock
-from density_assets.city_settings import CitySettings
 from density_assets.settings import EngineSettings
+from density_assets.settings.city import CitySettings
 from resources.sql.duckdb_engine import DuckdbEngine
 from resources.tables.store import Store
 

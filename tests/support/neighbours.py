@@ -16,7 +16,6 @@ import polars as pl
 from event_files import ZONE, Entry, Event, Layout, moment
 
 from density_assets.calendar import week_clock
-from density_assets.city_settings import CitySettings
 from density_assets.geography.cover import minimum_cover
 from density_assets.geography.embedded import embedded_city
 from density_assets.geography.overlaps import overlaps
@@ -26,6 +25,7 @@ from density_assets.geography.voronoi import tower_cells
 from density_assets.privacy import sensitivity as bound
 from density_assets.research.contributions import CountedWeek, read_counted
 from density_assets.settings import EngineSettings
+from density_assets.settings.city import CitySettings
 from resources.sql.duckdb_engine import DuckdbEngine
 from resources.tables.store import Store
 

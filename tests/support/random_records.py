@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from engines import ANTENNAS, AUTUMN, HOUR, SPRING, WEEK
 from raw_weeks import ODD_NAMES
 
-from density_assets.city_settings import CitySettings
+from density_assets.settings.city import CitySettings
 
 WEEKS = (WEEK, AUTUMN, SPRING)
 ODD_INTEGERS = (2**63 - 1, -(2**63), 2**62, 10**11, 10**13, 10**14, 10**17, 20070911081500, 20070230000000, -1, 0)

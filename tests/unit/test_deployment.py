@@ -14,10 +14,10 @@ import yaml
 from documented import documented
 
 from density_assets.cli.app import app
-from density_assets.environment import HOME
 from density_assets.packages import NAMES
 from density_assets.publication.software import COMMIT
 from density_assets.settings import Settings
+from density_assets.settings.environment import HOME
 from resources.ledger.chosen_book import shared_book
 from resources.ledger.postgres_tables import SERVICE
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from density_assets.city_settings import EMBEDDED_USERS
 from density_assets.errors import BadInput
 from density_assets.settings import Settings, load_settings
+from density_assets.settings.city import EMBEDDED_USERS
 
 PARIS = """
 [city]
@@ -65,7 +65,8 @@ def test_the_paris_example_is_accepted_and_paths_start_at_the_file(tmp_path):
     [
         ("[city]\nuzers = 3", "unknown key city.uzers; did you mean 'users'?"),
         ("[privacy]\nepsilom = 1", "unknown key privacy.epsilom; did you mean 'epsilon'?"),
-        ("[citi]\nname = 'x'", "unknown table [citi]; did you mean 'city'?"),
+        ("[citi]\nname = 'x'", "unknown key citi; did you mean 'city'?"),
+        ("folder = '/'", "folder: Input"),
         ("city = 3", "[city] must be a table, got 3"),
         ("[privacy]\nepsilon = 0", "privacy.epsilon: Input should be greater than or equal to 0.001, got 0"),
         ("[web]\nnames = ['density.example.org:443']", "web.names.0: String should match pattern"),
@@ -164,8 +165,8 @@ DEEP = "[" * 3_000 + "]" * 3_000
         ("[alerts]\nwebhook = 'http://[::1'", "alerts.webhook: must be an address of the web"),
         (f"[city]\nname = {DEEP}", "nested too deeply"),
         (f"city = {DEEP[2_900:-2_900]}", "[city] must be a table, got a list"),
-        (f"[city]\nname = {DEEP[2_900:-2_900]}", "city.name must be one value, got a list"),
-        ("[city]\nname." + ".".join("a" * 900) + " = 1", "city.name must be one value, got a table"),
+        (f"[city]\nname = {DEEP[2_900:-2_900]}", "city.name: Input should be a valid string, got a list"),
+        ("[city]\nname." + ".".join("a" * 900) + " = 1", "city.name: Input should be a valid string, got a table"),
         ("[city]\nseed = " + "1" * 5_000, "must be TOML"),
         ("[city]\nname = '" + "x" * 10_000 + "'", "x…"),
         ("x" * 10_000 + " = 1", "x…"),

@@ -20,8 +20,8 @@ from density_assets.research.membership.defenses.releases import (
     roi_places,
 )
 from density_assets.research.traces.matrix import Traces
-from density_assets.setting_types import Cap, Delta, Epsilon
 from density_assets.settings import Settings
+from density_assets.settings.values import Cap, Delta, Epsilon
 
 PROMISE = "whoever is counted or not, and wherever in the week: the odds of any release change by e^epsilon at most"
 SOURCES = {"lowrank": "ours", "efpag": "Acs & Castelluccia 2014", "lpa": "Dwork et al. 2006"}

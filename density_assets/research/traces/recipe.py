@@ -13,10 +13,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError, model_validator
 
-from density_assets.city_settings import known_zones
 from density_assets.errors import BadInput, nearest
-from density_assets.setting_types import AboveZero, Name, Week
-from density_assets.toml_files import explained, nested, read_toml, shown
+from density_assets.settings.city import known_zones
+from density_assets.settings.values import AboveZero, Name, Week, explain, read_toml, shown
 
 Share = Annotated[float, Strict(), Field(gt=0, le=1)]
 Count = Annotated[int, Strict(), Field(ge=1, le=10**7)]
@@ -140,19 +139,10 @@ def read_recipe(data: Path, gps: Mapping[str, Any] = SAN_FRANCISCO) -> Recipe:
     """The recipe beside the data; gps: where and when points are that it does not say so of."""
     file = (data if data.is_dir() else data.parent) / FILE
     given = read_toml(file, "the recipe") if file.exists() else {}
-    if problems := list(nested(given)):
-        raise BadInput(f"{file}: " + "; ".join(problems))
     defaults = {"gps": dict(gps), **DEFAULTS}.get(str(given.get("kind", "gps")), {})
     if "timezone" in given or "utc_offset" in given:
         defaults = {**defaults, "timezone": None, "utc_offset": None}
     try:
         return Recipe(**{**defaults, **given})
     except ValidationError as error:
-        raise BadInput(f"{file}: " + "; ".join(_readable(e) for e in error.errors())) from None
-
-
-def _readable(error: Any) -> str:
-    if error["type"] == "extra_forbidden":
-        where = shown(error["loc"][0], str)
-        return f"unknown key {where}{nearest(where, Recipe.model_fields)}"
-    return explained(error)
+        raise BadInput(f"{file}: {explain(error, Recipe)}") from None

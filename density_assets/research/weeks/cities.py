@@ -18,7 +18,6 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from density_assets.city_settings import EMBEDDED_USERS
 from density_assets.geography.cells_and_towers import Cells, Towers, geography_hash
 from density_assets.geography.cover import minimum_cover
 from density_assets.geography.embedded import embedded_city
@@ -32,6 +31,7 @@ from density_assets.research.study import Row, hashed
 from density_assets.research.weeks.counting import WeekCounts
 from density_assets.research.weeks.patchwork import patchwork_week
 from density_assets.settings import Settings
+from density_assets.settings.city import EMBEDDED_USERS
 
 Floats = NDArray[np.float64]
 Generator = Literal["people", "patchwork"]

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from density_assets.city_settings import CitySettings
 from density_assets.privacy.acknowledged import NOT_READ_BY, input_digest
 from density_assets.settings import PrivacySettings, Settings, load_settings
+from density_assets.settings.city import CitySettings
 
 
 def digest(**changed) -> str:

@@ -9,7 +9,7 @@ from rdflib import RDF, URIRef
 from density_assets.publication.dataset import Dataset
 from density_assets.publication.dcat import dcat
 from density_assets.publication.files import Naming
-from density_assets.publication_settings import PublicationSettings
+from density_assets.settings.people import PublicationSettings
 
 HOME = "https://town.example/presence"
 

@@ -9,10 +9,10 @@ import pytest
 from density_assets.calendar import HOURS
 from density_assets.errors import BadInput
 from density_assets.geography.regions import regions_named
-from density_assets.people_settings import FACTORS
 from density_assets.publication.people import PeopleFactors
 from density_assets.publication.people_tables import ENDS, city_factors, factors_from, factors_table
 from density_assets.settings import load_settings
+from density_assets.settings.people import FACTORS
 
 CELLS = ["SW", "SE", "NW", "NE"]
 REGIONS = regions_named(["S", "S", "N", "N"], ["South", "South", "North", "North"])

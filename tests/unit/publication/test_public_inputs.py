@@ -10,7 +10,6 @@ import pytest
 from density_assets.calendar import HOURS
 from density_assets.errors import BadInput
 from density_assets.geography.regions import regions_named
-from density_assets.people_settings import FACTORS
 from density_assets.privacy.accounts import Entry
 from density_assets.publication.files import Naming
 from density_assets.publication.keeping import PublishedStays
@@ -23,6 +22,7 @@ from density_assets.publication.public_inputs import (
     published_inputs,
     written,
 )
+from density_assets.settings.people import FACTORS
 
 CELLS = ["SW", "SE", "NW"]
 REGIONS = regions_named(["S", "S", "N"], ["Süd", "Süd", "Nord"])

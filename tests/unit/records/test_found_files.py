@@ -7,10 +7,10 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from density_assets.calendar import week_clock
-from density_assets.city_settings import CitySettings
 from density_assets.errors import BadInput
 from density_assets.records.found_files import how_to_complete, is_complete, record_files, says_which_week
 from density_assets.settings import Settings, load_settings
+from density_assets.settings.city import CitySettings
 
 WEEK, NEW_YEAR = date(2007, 9, 10), date(2007, 12, 31)
 HIVE = "events/year={year}/month={month}/day={day}/*.parquet"

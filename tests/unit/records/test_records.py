@@ -8,11 +8,11 @@ import duckdb
 import polars as pl
 import pytest
 
-from density_assets.city_settings import CitySettings
 from density_assets.errors import BadInput
 from density_assets.records.event_files import open_records
 from density_assets.records.found_files import is_complete, record_files
 from density_assets.settings import Settings
+from density_assets.settings.city import CitySettings
 
 WEEK = date(2007, 9, 10)
 COLUMNS = {"visit_user": "user_id", "visit_time": "time", "visit_tower": "tower_id"}

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from density_assets.city_settings import CitySettings
 from density_assets.errors import BadInput
 from density_assets.records.understood import identifier_form, time_form, understood
+from density_assets.settings.city import CitySettings
 
 CITY = CitySettings.model_construct()
 

@@ -6,8 +6,8 @@ import pytest
 from runs import MONDAY
 
 from density_assets.city import City
-from density_assets.city_settings import CitySettings
 from density_assets.settings import load_settings
+from density_assets.settings.city import CitySettings
 
 SHAPES_DRAWS = {"name", "timezone", "users", "seed"}  # whose budget, which hours; the last two of simulated people
 OTHERS = {"visit_timezone": "UTC", "visit_where": {"flag": 0}, "first_week": date(2007, 9, 10), "population": 7}

@@ -262,7 +262,7 @@ def test_our_own_tables_of_visits(tmp_path):
         ("weeks = 100000", "weeks: Input should be less than or equal to 520"),
         ("first_week = 9999-12-27", "weeks must lie between 1970-01-05 and 2999-12-30"),
         ("south = nan", "south"),
-        ("rows = [[1]]", "rows must be one value, got a list"),
+        ("rows = [[1]]", "rows: Input should be a valid integer, got a list"),
     ],
 )
 def test_a_recipe_that_makes_no_sense_is_refused(tmp_path, text, message):

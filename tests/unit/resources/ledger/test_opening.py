@@ -8,11 +8,11 @@ import pytest
 from charges import NOBODY, charge, drawn, monday, paid
 from ledgers import ACT, KEY, acknowledge_input, opened_ledger, order
 
-from density_assets.city_settings import CitySettings
 from density_assets.errors import BadInput
 from density_assets.privacy.acknowledged import acknowledgement
 from density_assets.privacy.acts import Act
 from density_assets.settings import Settings
+from density_assets.settings.city import CitySettings
 from resources.ledger.book import LedgerError
 from resources.ledger.ledger import Ledger
 from resources.ledger.medium import medium_digest

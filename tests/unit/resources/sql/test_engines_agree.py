@@ -26,7 +26,7 @@ from engines import (
 )
 
 from density_assets.calendar import week_clock
-from density_assets.city_settings import CitySettings
+from density_assets.settings.city import CitySettings
 from resources.sql import spark_session
 from resources.sql.duckdb_engine import DuckdbEngine
 from resources.sql.engine import KEYS

@@ -11,8 +11,8 @@ import pytest
 from ingested import ANTENNAS, WEEK, rows, stored
 
 from density_assets.calendar import week_clock
-from density_assets.city_settings import CitySettings
 from density_assets.settings import EngineSettings
+from density_assets.settings.city import CitySettings
 from resources.sql import ingest
 from resources.sql.duckdb_engine import DuckdbEngine
 from resources.tables.store import Store

@@ -11,8 +11,8 @@ from random_records import random_records
 from spark_connect import agrees, connect_server
 
 from density_assets.calendar import week_clock
-from density_assets.city_settings import CitySettings
 from density_assets.errors import BadInput
+from density_assets.settings.city import CitySettings
 from resources.sql.duckdb_engine import DuckdbEngine
 from resources.sql.spark_engine import SparkEngine
 

@@ -11,8 +11,8 @@ import pytest
 from engines import CITY, PARAMETERS, SETTINGS, WEEK, ZONE, moments, needs_java, some_records, store_at, towers, write
 
 from density_assets.calendar import week_clock
-from density_assets.city_settings import CitySettings
 from density_assets.errors import BadInput
+from density_assets.settings.city import CitySettings
 from resources.sql import spark_session
 from resources.sql.java import refuse_without_java
 from resources.sql.spark_engine import SparkEngine

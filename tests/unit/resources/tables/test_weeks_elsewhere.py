@@ -13,10 +13,10 @@ from elsewhere import FRAME, NEXT, WEEK, change, objects
 from object_store import KEYS, s3_server
 
 from density_assets.calendar import week_clock
-from density_assets.city_settings import CitySettings
 from density_assets.errors import BadInput
 from density_assets.records.found_files import is_complete, record_files
 from density_assets.settings import EngineSettings, Settings
+from density_assets.settings.city import CitySettings
 from resources.sql.duckdb_engine import DuckdbEngine
 from resources.tables import week_objects
 from resources.tables.retention import purge

@@ -1,18 +1,20 @@
-"""The kinds of values settings have: strict, so that `true` is no number, and bounded, so that no slip gets far.
+"""Kinds of values in TOML files: strict, so that `true` is no number, and bounded; and errors that name key and value.
 
 Bounds lie beyond anything a city needs, and before what a library further on would answer with an error of its own.
 """
 
 import os
 import re
+import tomllib
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, Strict
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, Strict, ValidationError
 
 from density_assets.calendar import EARLIEST, LATEST
+from density_assets.errors import BadInput, nearest
 
 MAX_DELTA = 1e-5
 MIN_DELTA = 1e-15  # accounting is done in floating point, where 1 - delta is 1 from 1e-16 on
@@ -27,14 +29,57 @@ DATABASES = {
     "postgresql", "postgres", "mysql", "mariadb", "oracle", "mssql", "sqlite", "duckdb", "jdbc", "odbc", "hive",
     "clickhouse", "snowflake", "bigquery", "redshift", "trino",
 }  # fmt: skip
+LONGEST = 80  # characters of a value that a message repeats
 AGENT = "agent:"  # before the name of a key that an SSH agent holds
 LONGEST_PATH, LONGEST_NAME = 4_000, 255  # bytes, as file systems have it
 
 
 class Table(BaseModel):
-    """A table of the settings file: its keys are those it declares, and stay as they were read."""
+    """A table of a TOML file: its keys are those it declares, and stay as they were read."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def read_toml(file: Path, what: str) -> dict[str, Any]:
+    """Return the tables of a file; raises BadInput that names it if it is not TOML.
+
+    what: what the file is, to begin the message with.
+    """
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BadInput(f"{what} must be readable: {file}: {error.strerror}") from None
+    except RecursionError:
+        raise BadInput(f"{what} must be TOML: {file}: its values are nested too deeply") from None
+    except ValueError as error:  # TOMLDecodeError, UnicodeDecodeError, and integers of thousands of digits
+        raise BadInput(f"{what} must be TOML: {file}: {error}") from None
+
+
+def explain(error: ValidationError, model: type[BaseModel]) -> str:
+    """Return what is wrong with the values a model got: of each its key, what must hold, and the value."""
+    return "; ".join(_explain_one(problem, model) for problem in error.errors())
+
+
+def _explain_one(problem: Any, model: type[BaseModel]) -> str:
+    where = ".".join(shown(part, str) for part in problem["loc"])
+    if problem["type"] == "extra_forbidden":
+        *tables, key = problem["loc"]
+        for table in tables:
+            model = cast(type[BaseModel], model.model_fields[table].annotation)
+        return f"unknown key {where}{nearest(key, model.model_fields)}"
+    if problem["type"] == "model_type":
+        return f"[{where}] must be a table, got {shown(problem['input'])}"
+    what = problem["msg"].removeprefix("Value error, ")
+    got = "" if problem["type"] == "value_error" else f", got {shown(problem['input'])}"
+    return f"{where}: {what}{got}" if where else what
+
+
+def shown(value: object, text: Any = repr) -> str:
+    """Return a value as a message repeats it: its beginning, if it is long; only the kind of a list or a table."""
+    if isinstance(value, list | dict):  # which may be nested deeper than Python can follow
+        return "a list" if isinstance(value, list) else "a table"
+    whole: str = text(value)
+    return whole if len(whole) <= LONGEST else f"{whole[:LONGEST]}…"
 
 
 def memory_bytes(memory: str) -> int:

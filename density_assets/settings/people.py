@@ -1,15 +1,16 @@
-"""What turns visits into people: public factors that a person states, never anything computed from records.
+"""The tables `[people]` and `[publication]`: what turns visits into people, and what catalogues say of a release.
 
-Each factor is a number, with bounds if it is known between bounds only, or the path of a public table. Whoever states
-one must state all: a share that nobody wrote down would silently be taken for 1, and people for devices.
+Each factor is public and stated by a person, never computed from records. It is a number, with bounds if it is known
+between bounds only, or the path of a public table. Stating one requires stating all: a share that nobody wrote down
+would silently be taken for 1, and people for devices.
 """
 
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import PlainValidator, model_validator
+from pydantic import Field, PlainValidator, Strict, model_validator
 
-from density_assets.setting_types import Table, plain_path
+from density_assets.settings.values import Table, plain_path, shown
 
 LEAST = 1e-4  # of any factor: beyond anything a city has, and far from overflow
 MOST = {"market_share": 1.0, "devices_per_person": 100.0, "active_share": 1.0}
@@ -29,20 +30,18 @@ def refuse_disordered(name: str, low: float, value: float, high: float) -> None:
         raise ValueError(f"{name} must lie between its bounds, got {value:g} and bounds {low:g} and {high:g}")
 
 
-def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"must be a number, got {value!r}")
-    return float(value)
-
-
 def _number_or_table(value: Any) -> float | Path:
     if isinstance(value, str | Path):
         return Path(plain_path(value))
-    return _number(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"must be a number, got {shown(value)}")
+    return float(value)
 
 
-Number = Annotated[float, PlainValidator(_number)]
+Number = Annotated[float, Strict()]
 NumberOrTable = Annotated[float | Path, PlainValidator(_number_or_table)]
+Words = Annotated[str, Field(min_length=1, max_length=2000)]
+Link = Annotated[str, Field(pattern=r"^https?://[^\s]+$", max_length=500)]
 
 
 class PeopleSettings(Table):
@@ -100,3 +99,18 @@ class PeopleSettings(Table):
             elif given := [end for end in (f"{name}_low", f"{name}_high") if getattr(self, end) is not None]:
                 raise ValueError(f"{name} is a table, which has bounds as columns: leave out {', '.join(given)}")
         return self
+
+
+class PublicationSettings(Table):
+    """Who publishes, under which licence, and whom to ask; all of it is optional, and none of it decides what is drawn.
+
+    contact: an address for questions. licence: its name, as SPDX writes it. licence_url, homepage: where both are.
+    """
+
+    title: Words | None = None
+    description: Words | None = None
+    publisher: Words | None = None
+    contact: Words | None = None
+    licence: Words | None = None
+    licence_url: Link | None = None
+    homepage: Link | None = None

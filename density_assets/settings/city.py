@@ -9,19 +9,8 @@ from zoneinfo import ZoneInfo, available_timezones
 from pydantic import Field, field_validator, model_validator
 
 from density_assets.errors import nearest
-from density_assets.setting_types import (
-    Comparable,
-    Count,
-    Name,
-    Place,
-    PlainPath,
-    PlainPattern,
-    Seed,
-    Table,
-    TimeFormat,
-    Week,
-)
-from density_assets.toml_files import shown
+from density_assets.settings import values
+from density_assets.settings.values import Count, Name, PlainPath, Table, Week, shown
 
 EMBEDDED_USERS = 1_992_846  # Acs & Castelluccia 2014, §4.1
 OWN_KEYS = {  # of a city whose cells are its own
@@ -63,18 +52,18 @@ class CitySettings(Table):
     footprint_tower: Name = "tower_id"
     footprint_cell: Name = "cell_id"
     footprint_share: Name = "probability"
-    visits: Place | None = None
-    visits_complete: PlainPattern = "_SUCCESS"
+    visits: values.Place | None = None
+    visits_complete: values.PlainPattern = "_SUCCESS"
     visit_user: Name = "user_id"
     user_form: Literal["as is", "trimmed", "digits only"] = "as is"
     visit_date: Name | None = None
     visit_time: Name = "time"
-    visit_time_format: TimeFormat | None = None
+    visit_time_format: values.TimeFormat | None = None
     visit_timezone: str | None = None
     visit_tower: Name = "tower_id"
-    visit_where: dict[Name, Comparable] = {}
+    visit_where: dict[Name, values.Comparable] = {}
     users: Count | None = None
-    seed: Seed = 2007
+    seed: values.Seed = 2007
     regions: PlainPath | None = None
     region_id: Name | None = None
     region_name: Name | None = None

@@ -1,25 +1,48 @@
-"""Which cities the environment names: one, or several that share a Dagster instance and, as their people do, a ledger.
+"""What the environment says: where everything is kept, and which cities there are.
 
-`DENSITY_SETTINGS` names the settings file of the city that a command is about; without it that is the embedded city.
-`DENSITY_CITIES` names those of all cities of an instance, or a folder of them. Then a command is about one of these.
+There is one city, or several that share a Dagster instance and, as their people do, a ledger. `DENSITY_HOME` names the
+folder where everything is kept. `DENSITY_SETTINGS` names the settings file of the city that a command is about; without
+it that is the embedded city. `DENSITY_CITIES` names those of all cities of an instance, or a folder of them; then a
+command is about one of these.
 """
 
 import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from density_assets.environment import CITIES, SETTINGS, shared_files
 from density_assets.errors import BadInput
 from density_assets.settings import Settings, load_settings
 
+HOME, SETTINGS, CITIES = "DENSITY_HOME", "DENSITY_SETTINGS", "DENSITY_CITIES"
+SHARED_INSTANCE = "_dagster"  # folder of a home, for cities that share an instance; no city can be called so
+
+
+def home_here() -> Path:
+    """Return the folder the environment names for everything that is kept."""
+    home = Path(os.environ.get(HOME) or "data").absolute()
+    if any(path.exists() and not path.is_dir() for path in (home, *home.parents)):
+        raise BadInput(f"{HOME} must name a folder, or a place where one can be made; got {home}")
+    return home
+
+
+def shared_files() -> list[Path]:
+    """Return the settings files of cities that share a Dagster instance: those that are listed, or lie in a folder."""
+    files: list[Path] = []
+    for named in map(Path, filter(None, os.environ.get(CITIES, "").split(os.pathsep))):
+        listed = sorted(named.glob("*.toml")) if named.is_dir() else [named]
+        if not listed:
+            raise BadInput(f"{CITIES} must name settings files, or folders with *.toml in them; {named} holds none")
+        files += listed
+    return files
+
 
 def all_settings_here() -> list[Settings]:
-    """Those of all cities of the instance."""
+    """Return the settings of all cities of the instance."""
     return list(_shared().values()) or [_alone()]
 
 
 def settings_here() -> tuple[Settings, tuple[Settings, ...]]:
-    """Those of the city that is meant, and of the others of its instance."""
+    """Return the settings of the city that is meant, and of the others of its instance."""
     shared = _shared()
     if not shared:
         return _alone(), ()
@@ -34,7 +57,7 @@ def settings_here() -> tuple[Settings, tuple[Settings, ...]]:
 
 
 def others(chosen: Settings, every: Sequence[Settings]) -> tuple[Settings, ...]:
-    """All but one."""
+    """Return all but one."""
     return tuple(settings for settings in every if settings is not chosen)
 
 
@@ -44,7 +67,6 @@ def _alone() -> Settings:
 
 
 def _shared() -> dict[Path, Settings]:
-    """By file; none if the environment lists none."""
     shared = {file.resolve(): load_settings(file) for file in shared_files()}
     for settings in shared.values():
         for other in others(settings, list(shared.values())):

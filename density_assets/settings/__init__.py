@@ -9,52 +9,39 @@ anew). Without a file the embedded city is used, at the size of the case study.
 """
 
 import os
-from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Field, Strict, ValidationError, field_validator, model_validator
 
-from density_assets.city_settings import CitySettings
-from density_assets.errors import BadInput, nearest
-from density_assets.people_settings import PeopleSettings
-from density_assets.publication_settings import PublicationSettings
-from density_assets.setting_types import (
+from density_assets.errors import BadInput
+from density_assets.settings import values
+from density_assets.settings.city import CitySettings
+from density_assets.settings.people import PeopleSettings, PublicationSettings
+from density_assets.settings.values import (
     AboveZero,
-    Address,
     Cap,
-    Count,
     Database,
-    Delta,
-    Epsilon,
-    Flag,
-    Memory,
     Name,
-    Place,
     PlainPath,
     Share,
     Table,
-    Threads,
     Week,
-    is_url,
-    memory_bytes,
+    explain,
+    read_toml,
 )
-from density_assets.toml_files import explained, nested, read_toml, shown
-
-LISTS = {"web": ("names",)}  # keys that hold several values, by table
-TABLES = {"city": ("visit_where",)}  # keys that hold named values
 
 
 class PrivacySettings(Table):
     """What a release promises to one subscriber's week, and what all releases together may cost."""
 
-    epsilon: Epsilon = 0.3
-    delta: Delta = 1e-7
+    epsilon: values.Epsilon = 0.3
+    delta: values.Delta = 1e-7
     visits_per_user: Cap = 30
     visits_clamp: Cap = 732
-    budget_epsilon: Epsilon = 3.0
-    budget_delta: Delta = 1e-7
+    budget_epsilon: values.Epsilon = 3.0
+    budget_delta: values.Delta = 1e-7
 
 
 class SchemeSettings(Table):
@@ -65,7 +52,7 @@ class SchemeSettings(Table):
         "direct", "threshold", "static_hybrid", "dynamic_hybrid",
     ] = "lowrank"  # fmt: skip
     calibration: Literal["sound", "published"] = "sound"
-    improved: Flag = True
+    improved: values.Flag = True
     split: Share | None = None
     weight_l: Cap = 20
     tower_l: Cap = 400
@@ -87,27 +74,27 @@ class EngineSettings(Table):
 
     name: Literal["duckdb", "spark"] = "duckdb"
     master: Name | None = None
-    memory: Memory = "800MB"
-    threads: Threads = min(os.cpu_count() or 1, 8)
-    rows_per_bucket: Annotated[Count, Field(ge=1_000)] = 3_000_000
+    memory: values.Memory = "800MB"
+    threads: values.Threads = min(os.cpu_count() or 1, 8)
+    rows_per_bucket: Annotated[values.Count, Field(ge=1_000)] = 3_000_000
 
     @property
     def memory_bytes(self) -> int:
         """The memory as a number."""
-        return memory_bytes(self.memory)
+        return values.memory_bytes(self.memory)
 
 
 class StorageSettings(Table):
     """Where the weeks of confidential tables lie: in the home, or at a path or URL that other machines reach too."""
 
-    weeks: Place | None = None
+    weeks: values.Place | None = None
 
 
 class AlertSettings(Table):
     """Where a failed run is reported: a file that gets a line, an address that gets a request, both or neither."""
 
     file: PlainPath | None = None
-    webhook: Address | None = None
+    webhook: values.Address | None = None
 
     @property
     def wanted(self) -> bool:
@@ -156,7 +143,7 @@ class DagsterSettings(Table):
 
 
 class WebSettings(Table):
-    """By which names the web UI may be called, besides those of this machine: for example that of a proxy before it."""
+    """Host names the web UI accepts in addition to localhost: for example that of a proxy before it."""
 
     names: tuple[Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$")], ...] = ()
 
@@ -179,11 +166,11 @@ class Settings(Table):
     dagster: DagsterSettings = DagsterSettings()
     web: WebSettings = WebSettings()
     revisions: dict[Week, Cap] = {}
-    folder: Path = Field(default=Path("."), exclude=True)
+    folder: Annotated[Path, Strict()] = Field(default=Path("."), exclude=True)  # strict, so no text of the file sets it
 
     @model_validator(mode="after")
     def _records_are_in_reach(self) -> Self:
-        if self.city.visits and is_url(self.city.visits) and self.engine.name != "spark":
+        if self.city.visits and values.is_url(self.city.visits) and self.engine.name != "spark":
             raise ValueError(
                 'city.visits is a URL, which Spark reads and DuckDB does not: set engine.name = "spark" '
                 "(`pip install density-assets[spark,s3]`), or copy or mount the files here and give their path"
@@ -211,7 +198,7 @@ class Settings(Table):
         try:
             privacy = PrivacySettings(**{**self.privacy.model_dump(exclude_unset=True), **changed})
         except ValidationError as error:
-            raise BadInput("; ".join(map(explained, error.errors()))) from None
+            raise BadInput(explain(error, PrivacySettings)) from None
         return self.model_copy(update={"privacy": privacy})
 
     def without_databases(self) -> "Settings":
@@ -228,25 +215,7 @@ def load_settings(file: Path | None) -> Settings:
     if file is None:
         return Settings()
     tables = read_toml(file, "the settings file")
-    if problems := list(_problems(tables)):
-        raise BadInput(f"settings {file}: " + "; ".join(problems))
     try:
-        return Settings.model_validate({**tables, "folder": file.resolve().parent})
+        return Settings.model_validate({"folder": file.resolve().parent, **tables})
     except ValidationError as error:
-        raise BadInput(f"settings {file}: " + "; ".join(map(explained, error.errors()))) from None
-
-
-def _problems(tables: dict[str, Any]) -> Iterator[str]:
-    """Names that are not known, and values that are none: pydantic would not say what was meant."""
-    known = {name: field.annotation for name, field in Settings.model_fields.items() if name != "folder"}
-    for table, content in tables.items():
-        model = known.get(table)
-        if model is None:
-            yield f"unknown table [{shown(table, str)}]{nearest(table, known)}"
-        elif not isinstance(content, dict):
-            yield f"[{table}] must be a table, got {'a list' if isinstance(content, list) else shown(content)}"
-        else:
-            fields = getattr(model, "model_fields", content)  # a table without fields is keyed by week
-            unknown = sorted(content.keys() - fields.keys())
-            yield from (f"unknown key {table}.{shown(key, str)}{nearest(key, fields)}" for key in unknown)
-            yield from nested(content, f"{table}.", lists=LISTS.get(table, ()), tables=TABLES.get(table, ()))
+        raise BadInput(f"settings {file}: {explain(error, Settings)}") from None
