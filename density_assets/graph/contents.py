@@ -33,26 +33,23 @@ from density_assets.publication.files import (
     clock_note,
     counts_and_errors,
     density_table,
-    dictionary,
     digests,
-    geojson,
 )
 from density_assets.publication.keeping import published_statement, refuse_other_files
-from density_assets.publication.layout import FIRST
 from density_assets.publication.manifest import Seal
 from density_assets.publication.pages.areas import Area, areas_by_day, city_and_parts
 from density_assets.publication.pages.page import ReportData, report_html
 from density_assets.publication.pages.people_for_page import people_for_page
 from density_assets.publication.public_inputs import INPUTS_FILE, PublicInputs
 from density_assets.publication.region_sums import REGION_FILES
-from density_assets.publication.release_files import Counted, names_of_inputs, newest_layout
+from density_assets.publication.release_files import Counted, names_of_inputs, table_files
 from density_assets.publication.statement import Facts, as_markdown, statement
 from density_assets.publication.verification import read_statement
 from density_assets.publication.vintages import PROVISIONAL_ESTIMATE, named_final
 from density_assets.quality.worth import Worth, worth_of
 from density_assets.schemes.drawn_tables import measurements
 from density_assets.schemes.scheme import SERIES, TOTALS
-from resources.tables.files import parquet_bytes, write_durably
+from resources.tables.files import write_durably
 
 LABELS = {  # of what the page leads to, in this order; some only where the release has them
     ("density", "parquet"): "Parquet",
@@ -81,42 +78,27 @@ def rounded(step: Step, estimate: pl.DataFrame, cells: pl.DataFrame) -> pl.DataF
 
 
 def count_files(step: Step, density: pl.DataFrame, cells: pl.DataFrame) -> dict[Path, bytes]:
-    """The files of the counts and what they hold, in the layout that the week is published in."""
+    """The files of the counts and what they hold."""
     of = _counted(step, density, cells)
-    if step.layout == FIRST:
-        made = _first_layout(of)
-    else:
-        made = newest_layout(replace(of, drawn=measurements(step.read(TOTALS), step.read(SERIES))))
+    made = table_files(replace(of, drawn=measurements(step.read(TOTALS), step.read(SERIES))))
     return {file: made[file] for file in _names(step, of.sums, of.inputs)}
 
 
 def _counted(step: Step, density: pl.DataFrame, cells: pl.DataFrame) -> Counted:
     """What files and page are made of."""
     city, sums = step.settings.city, known_sums(step)
-    worth = _worth_to_say(step, density, sums)
     geography, inputs = cells_from(cells), known_inputs(step)
     return Counted(
-        step.files, city.name, city.timezone, step.clock, geography, density, sums, worth, step.release, inputs=inputs
+        step.files,
+        city.name,
+        city.timezone,
+        step.clock,
+        geography,
+        density,
+        sums,
+        step.release,
+        inputs=inputs,
     )
-
-
-def _first_layout(of: Counted) -> dict[Path, bytes]:
-    """As the first versions wrote them."""
-    told_in = None if of.sums is None else of.naming.file(*ERRORS_OF_SUMS).name
-    contents = (
-        parquet_bytes(of.density),
-        of.density.write_csv().encode(),
-        geojson(of.cells, of.outlines, counts=counts_and_errors(of.density)[0]).encode(),
-        dictionary(of.city, of.timezone, of.clock, told_in, of.worth, of.naming.upto).encode(),
-        *(() if of.sums is None else (parquet_bytes(of.sums),)),
-    )
-    names = (*COUNT_FILES, *(() if of.sums is None else (ERRORS_OF_SUMS,)))
-    return {of.naming.file(*name): content for name, content in zip(names, contents, strict=True)}
-
-
-def _worth_to_say(step: Step, density: pl.DataFrame, sums: pl.DataFrame | None) -> Worth | None:
-    """What the counts are worth; none in files of earlier weeks, which say nothing of it and stay as they are."""
-    return _worth(density) if sums is not None or step.upto is not None else None
 
 
 def _worth(density: pl.DataFrame) -> Worth:
@@ -130,13 +112,13 @@ def names_of_counts(step: Step) -> list[Path]:
 
 
 def _names(step: Step, sums: pl.DataFrame | None, inputs: PublicInputs) -> list[Path]:
-    further = (*FURTHER_FILES, *names_of_inputs(inputs)) if step.layout > FIRST else ()
+    further = (*FURTHER_FILES, *names_of_inputs(inputs))
     return [step.files.file(*name) for name in (*COUNT_FILES, *further, *(() if sums is None else (ERRORS_OF_SUMS,)))]
 
 
 def names_of_descriptions(step: Step) -> list[Path]:
     """Where lies what tells machines of the release (`describing.py`)."""
-    return [step.files.file(*name) for name in DESCRIPTIONS] if step.layout > FIRST else []
+    return [step.files.file(*name) for name in DESCRIPTIONS]
 
 
 def fell_back(step: Step, estimated: Estimated | None) -> bool:
@@ -213,7 +195,7 @@ def page_file(
     files, city, inputs = step.files, of.cells, of.inputs
     counts, errors = counts_and_errors(density)
     summary, parts = of.week.sums, city_and_parts(city.centroids, inputs.regions)
-    worth, clocks = of.worth, clock_note(step.clock, counted=step.layout == FIRST)
+    worth, clocks = of.worth, clock_note(step.clock)
     page = report_html(
         ReportData(
             city=step.settings.city.name,
@@ -225,12 +207,12 @@ def page_file(
             standard_errors=errors,
             statement=files.file("privacy_statement", "md").read_text(encoding="utf-8"),
             downloads=_downloads(step, of, beside),
-            notes=[*notes, clocks, *([str(worth)] if worth and not worth.too_small else [])],
+            notes=[*notes, clocks, *([] if worth.too_small else [str(worth)])],
             manifest=files.file("manifest", "json").name,
             fingerprint=seal.fingerprint,
             vintage=_vintage(step),
             areas=_areas(of),
-            warning=" ".join(worth.warnings) if worth else "",
+            warning=" ".join(worth.warnings),
             sums=summary,
             groups={name: np.flatnonzero(part).tolist() for name, part in parts.items()},
             missing=list(step.clock.missing),

@@ -19,17 +19,14 @@ from density_assets.publication.dcat import dcat
 from density_assets.publication.deployment import deployment
 from density_assets.publication.files import DESCRIPTIONS, sizes_and_digests
 from density_assets.publication.keeping import published_record
-from density_assets.publication.layout import FIRST
 from density_assets.settings.people import PublicationSettings
 
 
 def description_files(step: Step, said: Mapping[str, Any], accounts: Accounts) -> dict[Path, bytes]:
-    """The files that describe a release and what they hold; none in the first layout.
+    """The files that describe a release and what they hold.
 
     said: the statement, whose files lie there already, as do those of the counts.
     """
-    if step.layout == FIRST:
-        return {}
     stated = [step.files.file(*name) for name in (("privacy_statement", "json"), ("privacy_statement", "md"))]
     files = sizes_and_digests([*names_of_counts(step), *stated, step.files.file("ledger", "json")])
     dataset = Dataset(step.files, dict(said), files, _licensed(step, accounts))

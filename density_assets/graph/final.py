@@ -45,7 +45,6 @@ from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.acts import Act
 from density_assets.privacy.estimates import Estimated
 from density_assets.privacy.zones import Zone
-from density_assets.publication.layout import layout_of
 from density_assets.publication.manifest import Seal
 from density_assets.publication.public_inputs import published_digest
 from density_assets.publication.sum_errors import MEANING, SCHEMA, errors_table, tables_alike
@@ -228,13 +227,12 @@ def final_page(
 
 
 def _finally(step: Step, final: Estimated, accounts: Accounts) -> Step:
-    """The step as it works on the files of a final estimate, in the layout that this is published in."""
+    """The step as it works on the files of a final estimate."""
     upto = final.later[-1].week
     which, finally_ = step.release.which, replace(step, upto=upto)
-    layout = layout_of(accounts, which, upto, again=step.again)
     published = None if step.again else published_digest(finally_.files, accounts.publications(which, upto))
     # An estimate that is not published yet takes the inputs of its week, so that the two can be compared.
-    return replace(finally_, layout=layout, inputs_digest=step.inputs_digest if published is None else published)
+    return replace(finally_, inputs_digest=step.inputs_digest if published is None else published)
 
 
 def _made_for(step: Step, table: pl.DataFrame, name: str = "final_series") -> pl.DataFrame:

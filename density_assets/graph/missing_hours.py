@@ -2,18 +2,17 @@
 
 An estimate smooths over such an hour, and so gives it counts that mean nothing. A release has none: its rows stay, so
 that every cell has 168, with a count of zero and a standard error of zero. Sums over days are right without a word, and
-errors of sums know that nothing can err there. Weeks in the first layout of files keep their counts, as signed.
+errors of sums know that nothing can err there.
 """
 
 import polars as pl
 
 from density_assets.graph.step import Step
-from density_assets.publication.layout import FIRST
 
 
 def missing_hours(step: Step) -> list[int]:
     """Hours of the week that do not happen and are published without counts."""
-    return list(step.clock.missing) if step.layout > FIRST else []
+    return list(step.clock.missing)
 
 
 def without_missing(step: Step, sums: pl.DataFrame) -> pl.DataFrame:

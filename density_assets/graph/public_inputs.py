@@ -11,7 +11,6 @@ from dataclasses import replace
 from density_assets.city import City
 from density_assets.geography.regions import CELL, city_regions, regions_from
 from density_assets.graph.step import Step
-from density_assets.publication.layout import FIRST
 from density_assets.publication.people_tables import city_factors, factors_from
 from density_assets.publication.public_inputs import INPUTS_FILE, PublicInputs, inputs_in, published_inputs, written
 from density_assets.publication.verification import content_of
@@ -30,8 +29,8 @@ def origins_of_inputs(city: City) -> tuple[str, ...]:
 
 
 def known_inputs(step: Step) -> PublicInputs:
-    """The regions and factors of a week; none in the first layout of files."""
-    return PublicInputs() if step.layout == FIRST else inputs_in(inputs_content(step))
+    """The regions and factors of a week."""
+    return inputs_in(inputs_content(step))
 
 
 def inputs_content(step: Step) -> bytes:

@@ -75,7 +75,7 @@ def perform(module: str, step: Step, given: dict[str, Any], hidden: Sequence[Pat
     walled = _walled(step, hidden, shared)
     try:
         settings = step.settings.without_databases()
-        heard = Step(settings, step.read, again=step.again, layout=step.layout, inputs_digest=step.inputs_digest)
+        heard = Step(settings, step.read, again=step.again, inputs_digest=step.inputs_digest)
         walled.orders.send_bytes(pickle.dumps((module, heard, given)))
         made = _listen(walled.orders, step)
     except BaseException:

@@ -36,7 +36,6 @@ from density_assets.privacy.release import Release
 from density_assets.privacy.zones import Zone
 from density_assets.publication.files import AUDIT_PAGE, draw_file
 from density_assets.publication.keeping import PublishedStays, published_otherwise
-from density_assets.publication.layout import FIRST
 from density_assets.publication.left_behind import left_behind
 from density_assets.publication.manifest import (
     REGISTER_FILE,
@@ -122,7 +121,6 @@ def _sign_list(
             {
                 **release.which,
                 **({"upto": step.upto} if step.upto else {}),
-                **({"layout": step.layout} if step.layout > FIRST else {}),
                 "charges": sorted(noted.charges),
                 "row": seal.row,
                 "manifest": digest,
@@ -231,7 +229,7 @@ def listed(step: Step, draws: Sequence[str], seal: Seal) -> Made:
 def _list(step: Step, draws: Sequence[str], seal: Seal) -> bytes:
     """The list of everything that the step publishes."""
     files, draw_files = [*names_of_counts(step), *names_of_descriptions(step)], map(draw_file, draws)
-    return release_manifest(step.files, step.release.which, files, draw_files, seal, step.layout)
+    return release_manifest(step.files, step.release.which, files, draw_files, seal)
 
 
 @asset(

@@ -27,7 +27,6 @@ from density_assets.privacy.estimates import DrawUsed
 from density_assets.privacy.release import Release
 from density_assets.privacy.zones import Zone, ZoneLeak
 from density_assets.publication.files import Naming
-from density_assets.publication.layout import NEWEST, layout_of
 from density_assets.publication.public_inputs import published_digest
 from density_assets.settings import Settings
 from resources.draws import Values, used_draw
@@ -175,7 +174,6 @@ class Step:
     say, warn: take lines for whoever watches the run.
     again: whether a person asked for a published week to be published with other files.
     upto: the last week of the final estimate that is worked on; none for what a week is first published with.
-    layout: which files are published, and what they are like (`publication/layout.py`).
     inputs_digest: of the public inputs that a published week keeps (`publication/public_inputs.py`); none where today's
         are used.
     """
@@ -186,7 +184,6 @@ class Step:
     warn: Callable[[str], None] = _nowhere
     again: bool = False
     upto: str | None = None
-    layout: int = NEWEST
     inputs_digest: str | None = None
 
     @property
@@ -262,9 +259,8 @@ def step_for(
         if release is None or week is None:
             return Step(city.settings, read, say, warn, again)
         accounts = city.ledger.accounts()
-        layout = layout_of(accounts, release.which, again=again)
         digest = None if again else published_digest(city.files(week), accounts.publications(release.which))
-        return Step(city.settings, read, say, warn, again, layout=layout, inputs_digest=digest)
+        return Step(city.settings, read, say, warn, again, inputs_digest=digest)
     rebuilding, act = context.run.job_name == own(city, REBUILD), act_of_run(context.run.tags, city.settings)
     return RecordStep(city.settings, read, say, warn, city=city, rebuilding=rebuilding, act=act)
 

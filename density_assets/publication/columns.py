@@ -170,9 +170,9 @@ def described(columns: Columns, names: Sequence[str], timezone: str) -> Columns:
     )
 
 
-def as_markdown(columns: Columns, *, full: bool = True) -> str:
-    """What columns mean, as a table; with types and units where it is full."""
-    head = ("column", "type", "unit", "meaning") if full else ("column", "meaning")
-    rows = [(f"`{of.name}`", *((of.kind, of.unit) if full else ()), of.meaning) for of in columns]
+def as_markdown(columns: Columns) -> str:
+    """Return a table of what columns mean, with types and units."""
+    head = ("column", "type", "unit", "meaning")
+    rows = [(f"`{of.name}`", of.kind, of.unit, of.meaning) for of in columns]
     first, *others = (f"| {' | '.join(row)} |" for row in (head, *rows))
     return "\n".join([first, f"|{'---|' * len(head)}", *others])

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import geopandas as gpd
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from density_assets.calendar import HOURS, WeekClock
 from density_assets.geography.cells_and_towers import Cells
 from density_assets.geography.coordinate_systems import DEGREES
-from density_assets.publication.columns import DENSITY, Columns, as_markdown, described
+from density_assets.publication.columns import Columns, as_markdown
 from density_assets.publication.sum_errors import MEANING
 from density_assets.publication.vintages import named_final
 from density_assets.quality.worth import Worth
@@ -27,15 +26,13 @@ AUDIT_PAGE = "audit.html"  # beside the pages of releases
 MEASUREMENTS = "measurements"  # folder of stored draws, which are published too
 ERRORS_OF_SUMS = ("errors_of_sums", "parquet")  # of schemes that know them
 COUNT_FILES = (("density", "parquet"), ("density", "csv"), ("density", "geojson"), ("data_dictionary", "md"))
-FURTHER_FILES = (  # since layout 2
+FURTHER_FILES = (
     ("cells", "parquet"),
     ("density", "gpkg"),
     ("sdmx", "csv"),
     ("measurements", "parquet"),
 )
-DESCRIPTIONS = (("datapackage", "json"), ("dcat", "jsonld"), ("dp_deployment", "yaml"))  # since layout 2
-COUNTED = "its counts mean nothing"  # of an hour that does not happen, in the first layout
-FIRST_COLUMNS = ("cell_id", "hour", "timestamp", "count", "standard_error")  # all that files of the first layout have
+DESCRIPTIONS = (("datapackage", "json"), ("dcat", "jsonld"), ("dp_deployment", "yaml"))
 DICTIONARY = """# Data dictionary: {city}, week of {week}
 
 {vintage}{columns}
@@ -158,14 +155,13 @@ def areas_km2(cells: Cells) -> list[float]:
     return [round(area / 1e6, 4) for area in cells.areas.tolist()]
 
 
-def clock_note(clock: WeekClock, *, counted: bool = False) -> str:
-    """What clocks do in the week. counted: whether an hour that does not happen has counts."""
+def clock_note(clock: WeekClock) -> str:
+    """What clocks do in the week."""
     if clock.repeated:
         return f"Clocks go back this week: hour {', '.join(map(str, clock.repeated))} happens twice and is one slot."
     if clock.missing:
         skipped = ", ".join(map(str, clock.missing))
-        said = COUNTED if counted else "its counts are zero, and certain"
-        return f"Clocks go forward this week: hour {skipped} does not happen; {said}."
+        return f"Clocks go forward this week: hour {skipped} does not happen; its counts are zero, and certain."
     return "Clocks do not change this week."
 
 
@@ -173,29 +169,27 @@ def dictionary(
     city: str,
     timezone: str,
     clock: WeekClock,
-    errors_of_sums: str | None = None,
-    worth: Worth | None = None,
-    upto: str | None = None,
-    tables: Mapping[str, Columns] = MappingProxyType({}),
+    errors_of_sums: str | None,
+    worth: Worth,
+    upto: str | None,
+    tables: Mapping[str, Columns],
 ) -> str:
     """The data dictionary.
 
-    errors_of_sums: the name of their file, if there is one. worth: of the counts, if stated. upto: the last week that a
-    final estimate uses. tables: columns of the counts and of other files, by what heads them; none in the first layout.
+    errors_of_sums: the name of their file, if there is one. worth: of the counts. upto: the last week that a
+    final estimate uses. tables: columns of the counts and of other files, by what heads them; that of the counts first.
     """
-    of_counts, *further = tables.values() or (described(DENSITY, FIRST_COLUMNS, timezone),)
+    of_counts, *further = tables.values()
     others = (f"\n## {title}\n\n{as_markdown(more)}\n" for title, more in zip([*tables][1:], further, strict=True))
     vintage = f"{named_final(upto)}\n\n" if upto else ""
     columns = "\n".join(f"| `{name}` | {meaning} |" for name, meaning in MEANING.items())
     sums = OF_SUMS.format(file=errors_of_sums, columns=columns) if errors_of_sums else ""
-    said = clock_note(clock, counted=not tables)
-    note = said if worth is None else f"{said}\n\n{worth.note}"
     return DICTIONARY.format(
         city=city,
         week=clock.week,
         vintage=vintage,
-        columns=as_markdown(of_counts, full=bool(tables)),
-        clock=note,
+        columns=as_markdown(of_counts),
+        clock=f"{clock_note(clock)}\n\n{worth.note}",
         sums=sums,
         others="".join(others),
     )

@@ -13,7 +13,6 @@ from typing import Any
 
 from density_assets.privacy.accounts import Accounts
 from density_assets.publication.files import AUDIT_PAGE, Naming, key_file
-from density_assets.publication.layout import FIRST
 
 RELEASE, FINAL, REGISTER = "density release 2", "density final 2", "density register 2"
 VERIFIER = "verify.py"
@@ -69,18 +68,16 @@ def release_manifest(
     counts: Iterable[Path],
     draws: Iterable[str],
     seal: Seal,
-    layout: int = FIRST,
 ) -> bytes:
     """The manifest of one week, or of a final estimate of it.
 
     identity: city, week and revision. counts: files of the counts and what belongs to them. draws: files of the stored
-    draws, which are published too. layout: of the files.
+    draws, which are published too.
     """
     folder = naming.folder
     files = [*counts, *(naming.file(*name) for name in WEEKLY)] + [folder / name for name in sorted(draws)]
     statement = naming.file("privacy_statement", "json").name
     which = {"format": FINAL, **identity, "upto": naming.upto} if naming.upto else {"format": RELEASE, **identity}
-    which |= {"layout": layout} if layout > FIRST else {}
     said = {**which, **seal.fields(), "statement": statement}
     return _written(said, folder, [*files, folder / seal.key_file])
 

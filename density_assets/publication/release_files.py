@@ -1,4 +1,4 @@
-"""The files of the counts in the newest layout: what each holds.
+"""The files of the counts: what each holds.
 
 Everything here is computed from released counts, their errors and public geography, and is the same bytes whenever it
 is computed: before anything is signed, all of it is made again and compared.
@@ -29,7 +29,7 @@ from density_assets.publication.region_sums import REGION_FILES, region_sums
 from density_assets.publication.sdmx import sdmx_csv
 from density_assets.publication.sum_errors import summary_from
 from density_assets.publication.sums import WeekCounts
-from density_assets.quality.worth import Worth
+from density_assets.quality.worth import Worth, worth_of
 from density_assets.series import happening
 
 
@@ -38,9 +38,8 @@ class Counted:
     """What files of counts are made of.
 
     naming: what the files are called. city, timezone, clock: of the week. cells: their geography, in the order of
-    `density`: the released counts, 168 of each cell. sums: errors of sums, where they are known. worth: what the
-    dictionary says of the counts, if anything. promised: epsilon and delta. drawn: the noisy numbers themselves, which
-    only files need. inputs: regions and factors of people, where there are any.
+    `density`: the released counts, 168 of each cell. sums: errors of sums, where they are known. promised: epsilon and
+    delta. drawn: the noisy numbers themselves, which only files need. inputs: regions and factors of people, if any.
     """
 
     naming: Naming
@@ -50,7 +49,6 @@ class Counted:
     cells: Cells
     density: pl.DataFrame
     sums: pl.DataFrame | None
-    worth: Worth | None
     promised: Identity
     drawn: pl.DataFrame = field(default_factory=pl.DataFrame)
     inputs: PublicInputs = field(default_factory=PublicInputs)
@@ -67,6 +65,11 @@ class Counted:
         visits, error = counts_and_errors(self.density)
         summary = None if self.sums is None else summary_from(self.sums, pl.Series(self.cells.ids.tolist()))
         return WeekCounts(visits.astype(np.float64), error, summary, happening(self.clock.missing))
+
+    @cached_property
+    def worth(self) -> Worth:
+        """What the counts say more than a flat or an empty map does."""
+        return worth_of(*counts_and_errors(self.density))
 
     @cached_property
     def people(self) -> People | None:
@@ -107,7 +110,7 @@ class Counted:
         return described(columns, table.columns, self.timezone)
 
 
-def newest_layout(of: Counted) -> dict[Path, bytes]:
+def table_files(of: Counted) -> dict[Path, bytes]:
     """Every file of the counts and what it holds."""
     contents = {
         ("density", "parquet"): _density(of),

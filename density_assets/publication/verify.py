@@ -373,13 +373,12 @@ def suffix_of(week: str, revision: int, upto: str | None = None) -> str:
     return name if upto is None else f"final_{name}_to_{upto}"
 
 
-def required_files(suffix: str, layout: int = 1) -> list[str]:
-    """What a signed release of a week must list; it says the layout of its files itself, from the second on."""
+def required_files(suffix: str) -> list[str]:
+    """What a signed release of a week must list."""
     dated = [("density", "parquet"), ("density", "csv"), ("density", "geojson"), ("data_dictionary", "md")]
     dated += [("ledger", "json"), ("privacy_statement", "json"), ("privacy_statement", "md"), ("report", "html")]
-    if layout > 1:
-        dated += [("cells", "parquet"), ("density", "gpkg"), ("sdmx", "csv"), ("measurements", "parquet")]
-        dated += [("datapackage", "json"), ("dcat", "jsonld"), ("dp_deployment", "yaml")]
+    dated += [("cells", "parquet"), ("density", "gpkg"), ("sdmx", "csv"), ("measurements", "parquet")]
+    dated += [("datapackage", "json"), ("dcat", "jsonld"), ("dp_deployment", "yaml")]
     return [f"{stem}_{suffix}.{kind}" for stem, kind in dated]
 
 
@@ -1082,8 +1081,6 @@ def read_manifest(folder: Path, name: str) -> Manifest:
         shaped(said, "it", week="a day", revision="a whole number from 1", statement="text")
     if said["format"] == "density final 2":
         shaped(said, "it", upto="a day")
-    if "layout" in said:
-        shaped(said, "it", layout="a whole number from 1")
     return Manifest(folder, name, content, said, bytes.fromhex(said["key"]["public"]), {})
 
 
@@ -1143,7 +1140,7 @@ def _check_signature(report: Report, manifest: Manifest) -> None:
 def _check_listed(report: Report, manifest: Manifest) -> None:
     """Every listed file is there, byte by byte, and everything that must be listed is."""
     files = manifest.said["files"]
-    needed = required_files(manifest.suffix, manifest.said.get("layout", 1)) if manifest.weekly else ["audit.html"]
+    needed = required_files(manifest.suffix) if manifest.weekly else ["audit.html"]
     for name in needed:
         report.must(name in files, f"{name} is one of the files")
     report.must(any(name in files for name in manifest.key_files), f"{manifest.key_files[0]} is one of the files")

@@ -4,19 +4,12 @@ import json
 from datetime import date
 from pathlib import Path
 
-import dagster as dg
 import polars as pl
 import pytest
-from runs import materialise, opened
+from runs import materialise
 from sydney import SKIPPED, WEEK, make_sydney
 
-from density_assets import definitions
 from density_assets.cli.inspection import inspect
-from density_assets.graph import step
-from density_assets.graph.acting import AGAIN_TAG
-from density_assets.graph.jobs import REBUILD
-from density_assets.publication.files import DESCRIPTIONS, FURTHER_FILES
-from density_assets.publication.layout import FIRST, NEWEST
 from density_assets.publication.verification import outcome
 from density_assets.records.verdict import Verdict
 from density_assets.settings import load_settings
@@ -70,51 +63,3 @@ def test_every_file_says_the_same_and_verifies(release):
     assert said in page
     assert f'"missing": [{SKIPPED}]' in page or f'"missing":[{SKIPPED}]' in page
     assert outcome(release / f"manifest_{WEEK}.json").status == 3  # nothing is wrong; who signed was not asked
-
-
-def published(home: Path) -> dict[str, bytes]:
-    return {file.name: file.read_bytes() for file in (home / "sydney/release").glob(f"*_{WEEK}*") if file.is_file()}
-
-
-def listed(home: Path) -> dict[str, dict[str, str]]:
-    """What the manifest of the week lists."""
-    return json.loads((home / f"sydney/release/manifest_{WEEK}.json").read_text())["files"]
-
-
-def rebuild(sydney, home: Path, **tags: str) -> None:
-    defs = definitions.build(opened(sydney.settings, home, sealed=False))
-    with dg.DagsterInstance.ephemeral() as instance:
-        defs.resolve_job_def(REBUILD).execute_in_process(instance=instance, partition_key=WEEK, tags=tags)
-
-
-def test_a_week_that_was_signed_with_counts_there_keeps_them_until_somebody_says_otherwise(
-    sydney, tmp_path, monkeypatch
-):
-    with monkeypatch.context() as before:  # as weeks were once published
-        before.setattr(step, "layout_of", lambda *_, **__: FIRST)
-        assert materialise(sydney.settings, tmp_path, WEEK, sealed=False).success
-    signed = published(tmp_path)
-    assert b"its counts mean nothing" in signed[f"data_dictionary_{WEEK}.md"]
-    rebuild(sydney, tmp_path)
-    assert published(tmp_path) == signed
-    act = {"density/by": "op", "density/reason": "the hour that does not happen"}
-    rebuild(sydney, tmp_path, **{AGAIN_TAG: "yes"}, **act)
-    density = pl.read_parquet(tmp_path / f"sydney/release/density_{WEEK}.parquet")
-    assert density.filter(hour=SKIPPED)["count"].sum() == 0
-    old = pl.read_parquet(signed[f"density_{WEEK}.parquet"])
-    hours = [hour for hour in range(168) if hour != SKIPPED]
-    was, now = (table.filter(pl.col("hour").is_in(hours)).sort("cell_id", "hour")["count"] for table in (old, density))
-    assert was.equals(now)
-    assert (old.filter(hour=SKIPPED)["standard_error"] > 0).all()  # the count itself may be drawn as zero
-    new = {f"{stem}_{WEEK}.{suffix}" for stem, suffix in (*FURTHER_FILES, *DESCRIPTIONS)}
-    assert new & signed.keys() == set()
-    assert new <= listed(tmp_path).keys()
-    assert outcome(tmp_path / f"sydney/release/manifest_{WEEK}.json").status == 3
-    accounts = opened(sydney.settings, tmp_path).ledger.accounts()
-    first, second = (entry.body for entry in accounts.of("published"))
-    assert (first.get("layout"), second["layout"], second["replaces"]) == (None, NEWEST, first["manifest"])
-    assert (second["by"], second["reason"]) == ("op", "the hour that does not happen")
-    assert (second["charges"], len(accounts.rows)) == (
-        first["charges"],
-        len(first["charges"]),
-    )  # nothing was paid again

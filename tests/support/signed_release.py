@@ -23,7 +23,9 @@ EVENTS = {
     "noisy_series": {"kind": "gaussian", "query": "weighted visits", "sigma": 3724972.06, "sensitivity": 293085.90},
 }
 MADE_UP = (("density", "parquet"), ("density", "csv"), ("density", "geojson"), ("data_dictionary", "md"))
-MADE_UP += (("privacy_statement", "md"), ("report", "html"))
+MADE_UP += (("privacy_statement", "md"), ("report", "html"), ("cells", "parquet"), ("density", "gpkg"))
+MADE_UP += (("sdmx", "csv"), ("measurements", "parquet"))
+MADE_UP += (("datapackage", "json"), ("dcat", "jsonld"), ("dp_deployment", "yaml"))
 WHO = {"by": "operator", "reason": "weekly release", "how": "terminal"}
 
 

@@ -19,7 +19,7 @@ from density_assets.geography.cells_and_towers import Cells
 from density_assets.privacy.release import Identity
 from density_assets.publication.columns import DENSITY, SUMS, described
 from density_assets.publication.files import Naming, density_table
-from density_assets.publication.release_files import Counted, newest_layout
+from density_assets.publication.release_files import Counted, table_files
 from density_assets.publication.sum_errors import errors_table
 from density_assets.schemes.drawn_tables import measurements, series_table, totals_table
 
@@ -38,14 +38,14 @@ def counted(folder, clock=AUTUMN, sums=None) -> Counted:
     density = density_table(CELLS, COUNTS, ERRORS, clock)
     naming = Naming(folder, str(clock.week), 1)
     promised = Identity("subscribers", "town", naming.week, 1, 0.3, 1e-7)
-    return Counted(naming, "town", "Europe/Paris", clock, CELLS, density, sums, None, promised, DRAWN)
+    return Counted(naming, "town", "Europe/Paris", clock, CELLS, density, sums, promised, DRAWN)
 
 
 def written(folder, stem, suffix="parquet", **options):
-    """One file of the newest layout, written where other tools find it."""
+    """One file of a release, written where other tools find it."""
     of = counted(folder, **options)
     file = of.naming.file(stem, suffix)
-    file.write_bytes(newest_layout(of)[file])
+    file.write_bytes(table_files(of)[file])
     return file
 
 
@@ -93,7 +93,7 @@ def test_parquet_says_what_its_columns_mean(tmp_path):
 
 def test_the_dictionary_explains_every_column_of_every_file(tmp_path):
     of = counted(tmp_path, sums=independent())
-    files = newest_layout(of)
+    files = table_files(of)
     said = files[of.naming.file("data_dictionary", "md")].decode()
     tables = [pl.read_parquet(io.BytesIO(content)) for file, content in files.items() if file.suffix == ".parquet"]
     assert len(tables) == 4
@@ -127,7 +127,7 @@ def test_geojson_has_week_and_errors(tmp_path):
 
 
 def test_files_are_the_same_bytes_when_they_are_made_again(tmp_path):
-    assert newest_layout(counted(tmp_path, sums=independent())) == newest_layout(counted(tmp_path, sums=independent()))
+    assert table_files(counted(tmp_path, sums=independent())) == table_files(counted(tmp_path, sums=independent()))
 
 
 def test_errors_of_sums_are_described_as_they_are_made():

@@ -22,6 +22,7 @@ from density_assets.publication.files import (
     hour_start,
     in_degrees,
 )
+from density_assets.quality.worth import Worth
 
 PARIS = ZoneInfo("Europe/Paris")
 ORDINARY, AUTUMN, SPRING = (week_clock(date(2007, *day), PARIS) for day in ((9, 10), (10, 22), (3, 19)))
@@ -30,6 +31,7 @@ CELLS = Cells(
     np.array([box(650_000, 6_860_000, 651_000, 6_861_000), box(651_000, 6_860_000, 652_000, 6_861_000)], dtype=object),
     "EPSG:2154",
 )
+
 COUNTS = np.arange(2 * 168).reshape(2, 168)
 
 
@@ -62,10 +64,16 @@ def test_geojson_has_a_feature_per_cell_in_degrees():
     assert (centre.x, centre.y) == (pytest.approx(2.33, abs=0.02), pytest.approx(48.84, abs=0.02))
 
 
+WORTH = Worth(release=0.1, flat=0.5)
+
+
 def test_the_dictionary_of_a_final_estimate_says_so_below_its_title():
-    first, final = (dictionary("town", "Europe/Paris", ORDINARY, upto=upto) for upto in (None, "2007-09-24"))
+    first, final = (
+        dictionary("town", "Europe/Paris", ORDINARY, None, WORTH, upto, {"density": ()})
+        for upto in (None, "2007-09-24")
+    )
     said = "Final estimate, with weeks up to 2007-09-24\n\n"
-    assert final.startswith(f"# Data dictionary: town, week of 2007-09-10\n\n{said}| column |")
+    assert final.startswith(f"# Data dictionary: town, week of 2007-09-10\n\n{said}| column | type")
     assert final.replace(said, "") == first
 
 
