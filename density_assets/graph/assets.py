@@ -68,7 +68,7 @@ class Blueprint:
         as well, the lineage shows the week before.
     looks_ahead: inputs of which it reads later weeks too.
     where: whether a city has it.
-    after: done here once the function is done, with the city, for what a walled-off step cannot do.
+    after: done here with what the function made, and with the city, for what a walled-off step cannot do.
     shares: the walled-off process it shares with other assets of its week; none for one of its own.
     """
 
@@ -86,7 +86,7 @@ class Blueprint:
     given: Names
     looks_back: Callable[[City], Names]
     where: Callable[[City], bool]
-    after: Callable[[City, Step, Act | None], None] | None = None
+    after: Callable[[City, Step, Act | None, Made], None] | None = None
     looks_ahead: Names = ()
     shares: str | None = None
 
@@ -158,7 +158,7 @@ class Blueprint:
         given |= gather(self.given, Asked(city, week, context.instance, catalogue, step.again))
         made, columns = self._made(step, given, city), self.columns(city)
         if self.after:
-            self.after(city, step, act_of_run(context.run.tags, city.settings))
+            self.after(city, step, act_of_run(context.run.tags, city.settings), made)
         if made.table is not None and made.table.columns != list(columns):
             raise ValueError(f"{self.name} must have the columns {list(columns)}, got {made.table.columns}")
         stored = self._stored(city, step.read, made.table)
@@ -233,7 +233,7 @@ def asset(
     looks_back: Names | Callable[[City], Names] = (),
     looks_ahead: Names = (),
     where: Callable[[City], bool] = lambda _: True,
-    after: Callable[[City, Step, Act | None], None] | None = None,
+    after: Callable[[City, Step, Act | None, Made], None] | None = None,
     shares: str | None = None,
 ) -> Callable[[Callable[..., Made]], Blueprint]:
     """Turn a function that returns `Made` into the blueprint of an asset; see there.

@@ -142,7 +142,7 @@ def _not_finite(step: Step, final: Estimated) -> BadInput:
     )
 
 
-def _sign_final(city: City, step: Step, act: Act | None) -> None:
+def _sign_final(city: City, step: Step, act: Act | None, _: Made) -> None:
     """Sign the list of a final estimate, and note it in the ledger beside the week's own."""
     final = final_of(city, step.week)
     _refuse_outdated(city, step, final)

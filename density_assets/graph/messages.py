@@ -39,12 +39,12 @@ def receive(here: Connection) -> dict[str, Any]:
 def send_made(there: Connection, made: Made) -> None:
     """Tell what a step made; all of it is bytes before the first is sent, so that no failure is taken for content."""
     facts = {name: _fact(value) for name, value in made.facts.items()}
-    contents = [memoryview(picture) for picture in made.pictures.values()]
+    contents = [memoryview(content) for content in (*made.pictures.values(), *made.files.values())]
     if made.table is not None:
         buffer = io.BytesIO()
         made.table.write_ipc(buffer)
         contents = [buffer.getbuffer(), *contents]
-    send(there, "made", facts=facts, pictures=list(made.pictures), table=made.table is not None)
+    send(there, "made", facts=facts, pictures=list(made.pictures), files=list(made.files), table=made.table is not None)
     for content in contents:
         there.send_bytes(content)
 
@@ -53,8 +53,9 @@ def receive_made(here: Connection, message: dict[str, Any]) -> Made:
     """What a step made, of the message that announces it and what follows."""
     table = pl.read_ipc(io.BytesIO(here.recv_bytes())) if message["table"] else None
     pictures = {str(name): here.recv_bytes() for name in message["pictures"]}
+    files = {str(name): here.recv_bytes() for name in message["files"]}
     facts = {name: SHOWN[kind](value) if kind in SHOWN else value for name, (kind, value) in message["facts"].items()}
-    return Made(table, pictures, facts)
+    return Made(table, pictures, facts, files)
 
 
 def error_of(message: dict[str, Any]) -> Exception:

@@ -71,7 +71,7 @@ class Noted:
     draws: Sequence[str]
 
 
-def _sign_week(city: City, step: Step, act: Act | None) -> None:
+def _sign_week(city: City, step: Step, act: Act | None, _: Made) -> None:
     """Sign the list of a week."""
     release = step.release
     charges = frozenset(city.measurements.stored(release, door).charge for door in release.doors)
@@ -177,7 +177,7 @@ def _first_other(manifest: Path, said: Mapping[str, Any]) -> str:
     return next((name for name, of in said["files"].items() if listed.get(name) != of["sha256"]), manifest.name)
 
 
-def _sign_register(city: City, step: Step, act: Act | None) -> None:
+def _sign_register(city: City, step: Step, act: Act | None, _: Made) -> None:
     """List the register once more, of files held still, and sign that: what lies there as its list may be anything."""
     accounts = city.ledger.accounts()
     if not accounts.opened:  # of version 1: it names no key, and nothing was listed

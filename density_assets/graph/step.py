@@ -267,8 +267,12 @@ def step_for(
 
 @dataclass(frozen=True)
 class Made:
-    """What an asset made: its table (none if it is stored already), pictures (PNG or SVG) and facts."""
+    """What an asset made: its table (none if it is stored already), pictures (PNG or SVG) and facts.
+
+    files: what is to be signed and published, by name.
+    """
 
     table: pl.DataFrame | None
     pictures: dict[str, bytes] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
+    files: dict[str, bytes] = field(default_factory=dict)
