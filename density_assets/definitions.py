@@ -1,4 +1,4 @@
-"""The code location: everything of one city, wired in one place."""
+"""The code location of a city: everything that makes its releases, wired in one place."""
 
 import dagster as dg
 
@@ -18,16 +18,14 @@ from density_assets.graph import (
 )
 from density_assets.graph.assets import blueprints
 from density_assets.graph.automation import following, sensors, weekly_schedule
-from density_assets.graph.catalogue import Catalogue
+from density_assets.graph.catalogue import ATTACK_CHECKS, Catalogue
 from density_assets.graph.checks import CHECKS
 from density_assets.graph.console import console
 from density_assets.graph.freshness import freshness_check, watched
 from density_assets.graph.partitions import weekly_partitions
 from density_assets.graph.past import learns
-from density_assets.graph.research import study_asset
 from density_assets.graph.zone_rule import refuse_leaks
 from density_assets.publication.pages.lineage import Node
-from density_assets.research.studies import STUDIES
 from density_assets.schemes import refuse_without_areas
 
 BLUEPRINTS = blueprints(public, confidential, doors, past, estimating, release, register, signing, final, evaluation)
@@ -69,7 +67,6 @@ def graph(city: City) -> tuple[list[dg.AssetsDefinition], Catalogue]:
     """Every asset, after a look at how data would flow between them, and what there is as plain values."""
     known = catalogue(city)
     assets = [blueprint.build(city, known) for blueprint in BLUEPRINTS if blueprint.where(city)]
-    assets += [study_asset(study, city) for study in STUDIES.values()]
     refuse_leaks(assets)
     return assets, known
 
@@ -78,9 +75,7 @@ def catalogue(city: City) -> Catalogue:
     """What the graph of a city holds."""
     shelves = {blueprint.name: blueprint.shelf for blueprint in BLUEPRINTS}
     nodes = [Node(plan.name, plan.zone, tuple(sorted(plan.reads(city)))) for plan in BLUEPRINTS if plan.where(city)]
-    invented = [study.asset_name for study in STUDIES.values() if study.invents_people]
-    checks = [check.known(shelves, invented) for check in CHECKS]
-    return Catalogue(shelves, invented, nodes, checks)
+    return Catalogue(shelves, nodes, [*(check.known(shelves) for check in CHECKS), *ATTACK_CHECKS])
 
 
 @dg.definitions

@@ -26,8 +26,8 @@ from bench.peers.watch import Failed, Watched, watch
 from density_assets.privacy.calibration import calibrate, gaussian_sigma
 from density_assets.privacy.events import Gaussian
 from density_assets.privacy.sensitivity import truncated_l2
-from density_assets.research.metrics.correlation import pearson
-from density_assets.research.metrics.relative_error import mae_chen, mre
+from density_assets.quality.accuracy import mre, pearson
+from density_assets.research.published_metrics import mae_chen
 
 SIZES = (200_000, 2_000_000)
 EPSILONS = (1.0, 0.3)

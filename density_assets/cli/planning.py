@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from density_assets.cli.options import SettingsFile
+from density_assets.cli.studies import research
 from density_assets.errors import BadInput
 
 if TYPE_CHECKING:
@@ -34,24 +35,21 @@ def plan(
     """Rehearse a city's weeks with invented people on its own geography: which errors to expect, at no charge."""
     from density_assets.city import City
     from density_assets.graph.console import say
-    from density_assets.research.plots.rehearsal import over_weeks
-    from density_assets.research.weeks.cities import Ground
-    from density_assets.research.weeks.rehearsal import rehearse, summary, told
 
     city = City.here()
     city.refuse_our_files()
     asked = _asked(city, epsilons, people, quick=quick)
-    ground = Ground.of(city.settings)
+    rehearsal, ground = research("weeks.rehearsal"), research("weeks.cities").Ground.of(city.settings)
     with tempfile.TemporaryDirectory() as folder:
-        table = told(rehearse(ground, asked, Path(folder), say))
+        table = rehearsal.told(rehearsal.rehearse(ground, asked, Path(folder), say))
     print(
         f"{city.name}: {len(ground.cells):,} cells, {len(ground.towers):,} sites, {asked.people:,} invented people, "
-        f"delta {asked.delta:g}. No record was read and nothing was charged.\n\n{summary(table, asked.weeks)}"
+        f"delta {asked.delta:g}. No record was read and nothing was charged.\n\n{rehearsal.summary(table, asked.weeks)}"
     )
     out.mkdir(parents=True, exist_ok=True)
     files = [out / f"plan_{city.name}.{kind}" for kind in ("csv", "png", "svg")]
     table.write_csv(files[0])
-    figure = over_weeks(table)
+    figure = research("plots.rehearsal").over_weeks(table)
     for file in files[1:]:
         figure.savefig(file, dpi=150)
     print("\n" + "\n".join(map(str, files)))
@@ -61,18 +59,21 @@ def plan(
 
 
 def _asked(city: "City", epsilons: str, people: int | None, *, quick: bool) -> "Rehearsal":
-    from density_assets.research.weeks.rehearsal import QUICK, Rehearsal
     from density_assets.schemes import released_with
 
+    rehearsal = research("weeks.rehearsal")
     number = people or city.settings.city.people
     if number is None:
         raise BadInput(
             "a rehearsal must know how many people the records are of, inhabitants times your market share, a public "
             "figure: set city.population or give --people; records are never counted for it"
         )
-    asked = Rehearsal(number, _epsilons(city, epsilons), city.settings.privacy.delta, seed=city.settings.city.seed)
+    privacy = city.settings.privacy
+    asked: Rehearsal = rehearsal.Rehearsal(
+        number, _epsilons(city, epsilons), privacy.delta, seed=city.settings.city.seed
+    )
     if quick:
-        return replace(asked, **QUICK)
+        return replace(asked, **rehearsal.QUICK)
     return replace(asked, beside=tuple(name for name in asked.beside if released_with(name, city.settings)))
 
 

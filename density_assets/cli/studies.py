@@ -1,12 +1,15 @@
-"""Studies: one by name, or several on one page of results."""
+"""Studies: one by name, or several on one page of results.
 
+Research is loaded by name, when one of its commands is run: nothing that makes a release imports it.
+"""
+
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from density_assets.cli.options import SettingsFile, Week, chosen_week
-from density_assets.errors import BadInput, nearest
 
 if TYPE_CHECKING:
     from density_assets.research.study import Source
@@ -28,13 +31,9 @@ def study(
 ) -> int:
     """Answer one question with seeded repetitions: table, figures, summary."""
     from density_assets.graph.console import say
-    from density_assets.research.studies import STUDIES
-    from density_assets.research.study import conduct
 
-    if name not in STUDIES:
-        raise BadInput(f"a study must be one of {', '.join(STUDIES)}; got {name!r}{nearest(name, STUDIES)}")
-    chosen = STUDIES[name]
-    outcome = conduct(chosen, _source(week, data), repetitions or chosen.repetitions, say)
+    chosen = research("studies").study_named(name)
+    outcome = research("study").conduct(chosen, _source(week, data), repetitions or chosen.repetitions, say)
     print(f"{outcome.summary}\n{outcome.folder}")
     return 0
 
@@ -50,12 +49,10 @@ def technique(
     data: Annotated[Path | None, typer.Option("--data", help="Files of traces; the output stays confidential.")] = None,
 ) -> int:
     """Try one way to publish a week: answers, trajectories or density. Never releasable."""
-    from density_assets.research.approaches.techniques import technique_named
-    from density_assets.research.approaches.trying import attempt, chosen, population
-
-    wanted, source = technique_named(name), _source(week, data)
-    given = chosen(wanted, parameters or [])
-    print(attempt(wanted, given, population(source, people, places, seed), seed, source))
+    trying = research("approaches.trying")
+    chosen, source = research("approaches.techniques").technique_named(name), _source(week, data)
+    values = trying.chosen(chosen, parameters or [])
+    print(trying.attempt(chosen, values, trying.population(source, people, places, seed), seed, source))
     return 0
 
 
@@ -78,9 +75,7 @@ def results(
     page: Annotated[Path, typer.Option("--page", help="The page to write.")] = Path("docs/results.md"),
 ) -> int:
     """Run studies and write the results page with their tables and figures."""
-    from density_assets.research.results import write_results
-
-    write_results(_source(week, None), [*(studies or []), *(more or [])], repetitions, page)
+    research("results").write_results(_source(week, None), [*(studies or []), *(more or [])], repetitions, page)
     print(page)
     return 0
 
@@ -89,8 +84,13 @@ def _source(week: str | None, data: Path | None) -> "Source":
     """The city and week that the options name, as studies take them."""
     from density_assets.city import City
     from density_assets.graph.console import say
-    from density_assets.research.study import Source
 
     city = City.here()
     city.refuse_our_files()
-    return Source(city.settings, city.store, chosen_week(week, city), data, say)
+    source: Source = research("study").Source(city.settings, city.store, chosen_week(week, city), data, say)
+    return source
+
+
+def research(module: str) -> Any:
+    """Return a module of research."""
+    return import_module(f"density_assets.research.{module}")

@@ -24,13 +24,17 @@ from density_assets.graph.assets import asset
 from density_assets.graph.columns import column
 from density_assets.graph.step import Made, RecordStep
 from density_assets.privacy.zones import Zone
+from density_assets.publication.pictures.errors import box_plots, errors_by_hour_of_day, errors_over_week
 from density_assets.publication.pictures.maps import metric_map
 from density_assets.publication.pictures.picture import png
-from density_assets.research.metrics.correlation import pearson_per_row
-from density_assets.research.metrics.earth_movers import emd_per_hour
-from density_assets.research.metrics.pairs import by_hour_of_day, mean_where_defined
-from density_assets.research.metrics.relative_error import mre_per_cell, mre_per_hour
-from density_assets.research.plots.errors import box_plots, errors_by_hour_of_day, errors_over_week
+from density_assets.quality.accuracy import (
+    by_hour_of_day,
+    emd_per_hour,
+    mean_where_defined,
+    mre_per_cell,
+    mre_per_hour,
+    pearson_per_row,
+)
 from resources.tables.files import private_files, write_durably
 
 Floats = NDArray[np.float64]

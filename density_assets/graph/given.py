@@ -15,7 +15,6 @@ from density_assets.city import City
 from density_assets.graph.catalogue import Catalogue, outcomes
 from density_assets.graph.vintages import final_of
 from density_assets.privacy.estimates import Estimated
-from density_assets.publication.attack_tests import ATTACK_TESTS
 from density_assets.publication.manifest import Seal
 
 
@@ -73,5 +72,4 @@ GIVEN: dict[str, Callable[[Asked], Any]] = {
     "plan": lambda asked: asked.city.plan,
     "nodes": lambda asked: asked.catalogue.nodes,
     "checks": lambda asked: outcomes(asked.catalogue, asked.instance, asked.city),
-    "may_be_known": lambda asked: list(ATTACK_TESTS) if asked.city.synthetic else list(asked.catalogue.invented),
 }

@@ -11,7 +11,7 @@ from density_assets.city import City
 from density_assets.errors import BadInput
 from density_assets.graph.freshness import check_key, watched
 from density_assets.graph.naming import everything, key, own
-from density_assets.graph.zones import FINAL, GROUPS, STUDY_GROUPS, WRITER
+from density_assets.graph.zones import FINAL, GROUPS, WRITER
 from density_assets.privacy.zones import Zone
 from density_assets.settings.values import is_url
 from resources.tables.retention import purge
@@ -33,7 +33,7 @@ ON_THE_TERMINAL: dict[str, Any] = {"loggers": {"console": {}}}
 
 def weekly_release(city: City, weeks: dg.PartitionsDefinition[str]) -> UnresolvedAssetJobDefinition:
     """One week, end to end. Of real people it is not compared with the truth, which a person must ask for."""
-    apart = [*STUDY_GROUPS.values(), FINAL, *([] if city.synthetic else [GROUPS[Zone.EVALUATION]])]
+    apart = [FINAL, *([] if city.synthetic else [GROUPS[Zone.EVALUATION]])]
     return dg.define_asset_job(
         own(city, WEEKLY),
         selection=everything(city) - _groups(city, *apart) - _apart(city),

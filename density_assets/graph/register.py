@@ -154,13 +154,12 @@ def _charge_record(row: Row, year_epsilon: float) -> dict[str, object]:
     kinds=("html",),
     weekly=False,
     op_tags={"dagster/priority": "-1"},  # after the checks of the same run, whose outcomes it shows
-    given=("accounts", "problem", "may_be_known", "nodes", "checks"),
+    given=("accounts", "problem", "nodes", "checks"),
 )
 def audit_page(
     step: Step,
     accounts: Accounts,
     problem: str | None,
-    may_be_known: Sequence[str],
     nodes: Sequence[Node],
     checks: Sequence[Checked],
 ) -> Made:
@@ -189,7 +188,7 @@ def audit_page(
         budget_problem=refusal,
         nodes=nodes,
         checks=checks,
-        attack_tests=attack_tests(step.folder.parent / "studies", may_be_known),
+        attack_tests=attack_tests(step.folder.parent / "studies"),
         software={**software(), **{name: version(name) for name in LIBRARIES}},
         mechanisms={name: str(scheme.version) for name, scheme in SCHEMES.items()},
         for_a_person=_for_a_person(accounts, population, budget),

@@ -10,7 +10,6 @@ GROUPS = {
     Zone.EVALUATION: "5_evaluation",
 }
 FINAL = "4_final_estimates"  # of the release zone, and made only when somebody asks
-STUDY_GROUPS = {"study": "6_studies", "attack_test": "7_attack_tests"}
 WRITER = "tables"  # pool of runs that write tables: they queue, see dagster.yaml
 OWNERS = {
     Zone.PUBLIC: "team:geography",

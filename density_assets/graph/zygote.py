@@ -16,7 +16,7 @@ from pathlib import Path
 ADDRESS = "DENSITY_DAGSTER_STORAGE"
 # What opens a database or a store elsewhere: no step that is walled off has business with one.
 CREDENTIALS = (ADDRESS, "PG", "AWS_", "AZURE_", "GOOGLE_", "FSSPEC_", "HADOOP_")
-PRELOADED = ("density_assets.graph.release", "density_assets.graph.register")
+PRELOADED = ("density_assets.graph.release", "density_assets.graph.register", "matplotlib.figure")
 
 
 class Zygote:

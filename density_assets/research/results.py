@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
-from density_assets.errors import BadInput, nearest
 from density_assets.research.density.releases import EMD_HOURS
-from density_assets.research.studies import STUDIES
-from density_assets.research.study import Outcome, Source, conduct
+from density_assets.research.studies import STUDIES, study_named
+from density_assets.research.study import Outcome, Source, Study, conduct
 from resources.tables.files import write_durably
 
 
@@ -15,20 +15,17 @@ def write_results(source: Source, names: Iterable[str], repetitions: int | None,
 
     names: by default the studies of releases of the city's week; the others bring people of their own.
     """
-    chosen = list(names) or [name for name, study in STUDIES.items() if study.tables]
-    for name in chosen:
-        if name not in STUDIES:
-            raise BadInput(f"a study must be one of {', '.join(STUDIES)}; got {name!r}{nearest(name, STUDIES)}")
+    studies = [study_named(name) for name in names]
+    studies = studies or [study for study in map(study_named, STUDIES) if study.tables]
     pictures = page.parent / "images" / page.stem
     pictures.mkdir(parents=True, exist_ok=True)
     sections = []
-    for name in chosen:
-        study = STUDIES[name]
+    for study in studies:
         outcome = conduct(study, source, repetitions or study.repetitions, source.report)
         for title, picture in outcome.pictures.items():
             (pictures / f"{title}.png").write_bytes(picture)
         sections.append(_section(outcome, pictures.relative_to(page.parent)))
-    write_durably(page, "\n".join([_head(source, chosen), *sections]).encode())
+    write_durably(page, "\n".join([_head(source, studies), *sections]).encode())
 
 
 def _section(outcome: Outcome, pictures: Path) -> str:
@@ -36,7 +33,7 @@ def _section(outcome: Outcome, pictures: Path) -> str:
     return f"{outcome.summary}\nRepetitions of each line: {outcome.results['seed'].n_unique()}.\n{shown}"
 
 
-def _head(source: Source, names: list[str]) -> str:
+def _head(source: Source, studies: list[Study[Any]]) -> str:
     city = source.settings.city
     return (
         f"# Results: {city.name}\n\n"
@@ -47,7 +44,7 @@ def _head(source: Source, names: list[str]) -> str:
         "all 168 where it is shown hour by hour. `−`: without the improvements of §5.4. `published` reproduces the "
         "papers' constants, `sound` is what may be released. What follows from the numbers, and where they differ from "
         "the papers, is said in [findings.md](findings.md).\n\n"
-        + "\n".join(f"- [{STUDIES[name].title}](#{_anchor(STUDIES[name].title)})" for name in names)
+        + "\n".join(f"- [{study.title}](#{_anchor(study.title)})" for study in studies)
         + "\n"
     )
 

@@ -1,54 +1,44 @@
-"""Studies and attack tests: one line each, studies in the order of the results page."""
+"""Studies and attack tests by name, studies in the order of the results page; one is loaded when it is run."""
 
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from density_assets.research.approaches.approaches_study import APPROACHES_STUDY
-from density_assets.research.density.cell_series import CELL_SERIES
-from density_assets.research.density.cells import CELLS_STUDY, CHAPTER_STUDY
-from density_assets.research.density.hours import HOURS_STUDY
-from density_assets.research.density.scheme_table import SCHEME_TABLE
-from density_assets.research.density.totals import TOTALS_STUDY
-from density_assets.research.density.truncation import CAPS, IMPROVEMENTS
-from density_assets.research.membership.defense_utility import DEFENSE_TABLES
-from density_assets.research.membership.exposure import MEMBERSHIP
-from density_assets.research.membership.membership_test import MEMBERSHIP_TEST
-from density_assets.research.membership.privacy_gain import PRIVACY_GAIN
-from density_assets.research.moving.characteristics import MOVING_CHARACTERISTICS
-from density_assets.research.moving.hybrid import HYBRID_EPSILON, HYBRID_THRESHOLD
-from density_assets.research.moving.recovery import RECOVERY
-from density_assets.research.moving.recovery_test import RECOVERY_TEST
-from density_assets.research.promise.epsilon_test import EPSILON_TEST
-from density_assets.research.study import Study
-from density_assets.research.weeks.changes_study import CHANGES_STUDY
-from density_assets.research.weeks.sizes_study import SIZES_STUDY
-from density_assets.research.weeks.sums_study import SUMS_STUDY
-from density_assets.research.weeks.weeks_study import WEEKS_STUDY
+from density_assets.errors import BadInput, nearest
 
-STUDIES: dict[str, Study[Any]] = {
-    study.name: study
-    for study in (
-        SCHEME_TABLE,
-        CELL_SERIES,
-        TOTALS_STUDY,
-        CAPS,
-        IMPROVEMENTS,
-        HOURS_STUDY,
-        CELLS_STUDY,
-        CHAPTER_STUDY,
-        WEEKS_STUDY,
-        CHANGES_STUDY,
-        SUMS_STUDY,
-        SIZES_STUDY,
-        APPROACHES_STUDY,
-        MOVING_CHARACTERISTICS,
-        RECOVERY,
-        HYBRID_THRESHOLD,
-        HYBRID_EPSILON,
-        MEMBERSHIP,
-        DEFENSE_TABLES,
-        PRIVACY_GAIN,
-        EPSILON_TEST,
-        RECOVERY_TEST,
-        MEMBERSHIP_TEST,
-    )
+if TYPE_CHECKING:
+    from density_assets.research.study import Study
+
+STUDIES = {  # name: module and variable in it
+    "schemes": ("density.scheme_table", "SCHEME_TABLE"),
+    "cell_series": ("density.cell_series", "CELL_SERIES"),
+    "totals": ("density.totals", "TOTALS_STUDY"),
+    "caps": ("density.truncation", "CAPS"),
+    "improvements": ("density.truncation", "IMPROVEMENTS"),
+    "hours": ("density.hours", "HOURS_STUDY"),
+    "cells": ("density.cells", "CELLS_STUDY"),
+    "chapter": ("density.cells", "CHAPTER_STUDY"),
+    "weeks": ("weeks.weeks_study", "WEEKS_STUDY"),
+    "changes": ("weeks.changes_study", "CHANGES_STUDY"),
+    "sums": ("weeks.sums_study", "SUMS_STUDY"),
+    "sizes": ("weeks.sizes_study", "SIZES_STUDY"),
+    "approaches": ("approaches.approaches_study", "APPROACHES_STUDY"),
+    "moving_characteristics": ("moving.characteristics", "MOVING_CHARACTERISTICS"),
+    "recovery": ("moving.recovery", "RECOVERY"),
+    "hybrid_threshold": ("moving.hybrid", "HYBRID_THRESHOLD"),
+    "hybrid_epsilon": ("moving.hybrid", "HYBRID_EPSILON"),
+    "membership": ("membership.exposure", "MEMBERSHIP"),
+    "defenses": ("membership.defense_utility", "DEFENSE_TABLES"),
+    "privacy_gain": ("membership.privacy_gain", "PRIVACY_GAIN"),
+    "epsilon_audit": ("promise.epsilon_test", "EPSILON_TEST"),
+    "recovery_audit": ("moving.recovery_test", "RECOVERY_TEST"),
+    "membership_audit": ("membership.membership_test", "MEMBERSHIP_TEST"),
 }
+
+
+def study_named(name: str) -> "Study[Any]":
+    """Return the study or attack test of a name; raises `BadInput` with all names if there is none."""
+    if name not in STUDIES:
+        raise BadInput(f"a study must be one of {', '.join(STUDIES)}; got {name!r}{nearest(name, STUDIES)}")
+    module, variable = STUDIES[name]
+    study: Study[Any] = getattr(import_module(f"density_assets.research.{module}"), variable)
+    return study

@@ -14,6 +14,7 @@ import json
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -23,6 +24,7 @@ import polars as pl
 import threadpoolctl
 from matplotlib.figure import Figure
 
+from density_assets.errors import BadInput
 from density_assets.privacy.estimates import WITH_EARLIER_WEEKS
 from density_assets.publication.pictures.picture import png
 from density_assets.schemes import SCHEMES, learning_scheme
@@ -121,15 +123,14 @@ class Study(Generic[Inputs]):
     kind: Literal["study", "attack_test"] = "study"
     made_from: Callable[[Source], Row] = lambda _: {}
 
+    def __post_init__(self) -> None:
+        if self.kind == "attack_test" and self.tables:  # whoever reads an audit page may read what it finds
+            raise ValueError(f"an attack test must invent its people, but {self.name} reads {', '.join(self.tables)}")
+
     @property
     def asset_name(self) -> str:
         """Attack tests are named for what they are, studies say that they are studies."""
         return self.name if self.kind == "attack_test" else f"study_{self.name}"
-
-    @property
-    def invents_people(self) -> bool:
-        """Whether it reads no table of the city, so that everybody may know what it finds."""
-        return not self.tables
 
     def folder(self, source: Source) -> Path:
         """Where it leaves what it finds: each week of a weekly study has a folder of its own."""
@@ -157,10 +158,14 @@ def _versions(scheme: str) -> list[int]:
 
 def conduct(study: Study[Any], source: Source, repetitions: int, report: Report) -> Outcome:
     """Run a study and put table, figures (PNG and SVG) and summary beside each other in its folder."""
-    if source.data is not None:  # traces of people, which stay confidential
-        with private_files():
+    traces_stay_confidential = nullcontext() if source.data is None else private_files()
+    try:
+        with traces_stay_confidential:
             return _conduct(study, source, repetitions, report)
-    return _conduct(study, source, repetitions, report)
+    except ModuleNotFoundError as missing:
+        raise BadInput(
+            f"the study {study.name} needs {missing.name}: pip install 'density-assets[research]'"
+        ) from missing
 
 
 def _conduct(study: Study[Any], source: Source, repetitions: int, report: Report) -> Outcome:

@@ -54,14 +54,11 @@ def whole_week(tmp_path_factory):
     return town, folder / "home", materialise(town.settings, folder / "home")
 
 
-ATTACK_TESTS = {"epsilon_within_promise", "membership_within_promise"}  # run with their audits, not with a week
-
-
 def test_every_check_runs_with_the_week_and_tells_its_story(whole_week):
     town, home, result = whole_week
     specs = [spec for check in build(opened(town.settings, home)).asset_checks for spec in check.check_specs]
     # The first week of a city has none before it to be compared with; whether weeks are late is no matter of one week.
-    apart = {*ATTACK_TESTS, "like_the_week_before", "newest_week_is_out"}
+    apart = {"like_the_week_before", "newest_week_is_out"}
     assert set(verdicts(result)) == {spec.name for spec in specs} - apart
     assert len(verdicts(result)) == 18
     assert all(len(spec.description) > 30 for spec in specs)
@@ -73,7 +70,6 @@ def test_every_check_runs_with_the_week_and_tells_its_story(whole_week):
         "ledger_is_whole",
         "release_verifies",
         "newest_week_is_out",
-        *ATTACK_TESTS,
     }
 
 

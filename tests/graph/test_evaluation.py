@@ -14,8 +14,7 @@ from density_assets.calendar import HOURS
 from density_assets.definitions import build
 from density_assets.geography.tables import cells_from
 from density_assets.graph import evaluation
-from density_assets.research.metrics.earth_movers import emd_per_hour
-from density_assets.research.metrics.relative_error import mre, mre_per_hour
+from density_assets.quality.accuracy import emd_per_hour, mre, mre_per_hour
 from density_assets.settings import load_settings
 from resources.tables.stamps import stamp_values
 from resources.tables.store import Store

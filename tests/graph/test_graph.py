@@ -13,7 +13,7 @@ from runs import MONDAY, WEEK, materialise, shown
 
 from density_assets import definitions
 from density_assets.city import City
-from density_assets.research.studies import STUDIES
+from density_assets.research.studies import STUDIES, study_named
 from density_assets.settings import Settings, load_settings
 from resources.tables.stamps import stamp_values
 from resources.tables.store import Store
@@ -191,4 +191,4 @@ def test_the_page_of_assets_names_all_and_their_zones():
     plans = {(plan.name, plan.zone.value) for plan in definitions.BLUEPRINTS}
     named = {(name, zone) for names, zone in rows for name in re.findall(r"`(\w+)`", names)}
     assert plans <= named
-    assert named - plans <= {(study.asset_name, "evaluation") for study in STUDIES.values()}
+    assert named - plans <= {(study_named(name).asset_name, "evaluation") for name in STUDIES}

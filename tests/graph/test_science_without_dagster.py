@@ -10,7 +10,10 @@ from pathlib import Path
 import density_assets
 import resources
 
-ORCHESTRATION = ("density_assets.graph", "density_assets.definitions", "density_assets.cli.runs")
+ORCHESTRATION = (
+    *("density_assets.graph", "density_assets.definitions", "density_assets.cli.runs"),
+    "density_assets.research.definitions",
+)
 
 
 def science() -> list[str]:

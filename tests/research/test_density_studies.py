@@ -12,14 +12,14 @@ import pytest
 from density_assets.errors import BadInput
 from density_assets.privacy.sensitivity import truncated_l2, weighted_l2
 from density_assets.research import results
-from density_assets.research.density import resampling
+from density_assets.research.density import resampling, scheme_table
 from density_assets.research.density.releases import EMD_HOURS, plan_of, released, score
 from density_assets.research.density.resampling import SampledWeek, load_samples
 from density_assets.research.density.scheme_table import SCHEME_TABLE
 from density_assets.research.density.totals import TOTALS_STUDY
 from density_assets.research.density.week import Week, load_week
 from density_assets.research.results import write_results
-from density_assets.research.studies import STUDIES
+from density_assets.research.studies import STUDIES, study_named
 from density_assets.research.study import Source, conduct, run
 from density_assets.schemes import SCHEMES
 from density_assets.schemes.scheme import SERIES
@@ -143,7 +143,7 @@ def test_earth_movers_hours_favour_no_hour_of_the_day():
 
 @pytest.mark.parametrize("name", DENSITY)
 def test_kept_repetitions_belong_to_what_they_were_made_from(source, name):
-    study = STUDIES[name]
+    study = study_named(name)
     kept = study.identity(source)
     assert study.identity(replace(source, settings=under(source.settings, "privacy", epsilon=1.0))) == kept
     assert study.identity(replace(source, settings=under(source.settings, "scheme", name="gpa"))) == kept
@@ -159,7 +159,7 @@ def copy(source, tmp_path) -> Source:
 
 
 def test_other_people_or_another_geography_start_another_book(copy):
-    study = STUDIES["caps"]
+    study = study_named("caps")
     kept, sample = study.identity(copy), load_samples(copy, (10,)).truncated[10, 0]
     visits = copy.store.read_week("visits", copy.week)
     copy.store.write_week("visits", copy.week, visits.head(len(visits) // 2))
@@ -181,16 +181,16 @@ def test_samples_of_other_sql_are_counted_again(copy, monkeypatch):
 
 
 def test_a_scheme_that_draws_otherwise_starts_another_book(source, monkeypatch):
-    kept = {name: STUDIES[name].identity(source) for name in ("caps", "chapter")}
+    kept = {name: study_named(name).identity(source) for name in ("caps", "chapter")}
     changed = replace(SCHEMES["gpa"], version=SCHEMES["gpa"].version + 1)
     monkeypatch.setitem(SCHEMES, "gpa", changed)
-    assert STUDIES["chapter"].identity(source) != kept["chapter"]
-    assert STUDIES["caps"].identity(source) == kept["caps"]  # it has no such scheme
+    assert study_named("chapter").identity(source) != kept["chapter"]
+    assert study_named("caps").identity(source) == kept["caps"]  # it has no such scheme
 
 
 @pytest.mark.parametrize("name", DENSITY)
 def test_a_study_leaves_a_table_figures_and_a_summary(source, name):
-    study = STUDIES[name]
+    study = study_named(name)
     some = replace(study, grid=study.grid[:: max(1, len(study.grid) // 12)] if name != "totals" else study.grid[-4:])
     some = some if name in ("schemes", "totals") else replace(study, grid=study.grid)
     outcome = conduct(some, source, 1, lambda _: None)
@@ -218,11 +218,11 @@ def test_the_results_page_has_every_section_and_its_pictures(source, tmp_path):
 
 
 def test_without_names_the_results_page_has_the_studies_of_the_week(source, tmp_path, monkeypatch):
-    some = replace(SCHEME_TABLE, grid=(at("lpa", 1.0),))
-    monkeypatch.setattr(results, "STUDIES", {"schemes": some, "membership": STUDIES["membership"]})
+    monkeypatch.setattr(results, "STUDIES", ("schemes", "membership"))
+    monkeypatch.setattr(scheme_table, "SCHEME_TABLE", replace(SCHEME_TABLE, grid=(at("lpa", 1.0),)))
     write_results(source, [], 1, tmp_path / "results.md")
     assert (tmp_path / "results.md").read_text().count("\n## ") == 1
-    assert tuple(name for name, study in STUDIES.items() if study.tables) == DENSITY
+    assert tuple(name for name in STUDIES if study_named(name).tables) == DENSITY
 
 
 def test_real_people_are_refused(source):

@@ -3,11 +3,11 @@
 import polars as pl
 import pytest
 
-from density_assets.research.studies import STUDIES
+from density_assets.research.studies import study_named
 
 
 def summary(name: str, *rows: dict) -> str:
-    return STUDIES[name].summary(pl.DataFrame(rows))
+    return study_named(name).summary(pl.DataFrame(rows))
 
 
 def row(

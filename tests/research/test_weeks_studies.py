@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from density_assets.errors import BadInput
-from density_assets.research.studies import STUDIES
+from density_assets.research.studies import study_named
 from density_assets.research.study import Source, conduct
 from density_assets.research.weeks import changes_study, sizes_study, sums_study
 from density_assets.research.weeks.estimators import LEARNING_NAME
@@ -20,7 +20,7 @@ PNG = b"\x89PNG"
 
 def few(name: str, source: Source, weeks: int, **points) -> pl.DataFrame:
     """The study on the small city, at some points of its grid, once."""
-    study = STUDIES[name]
+    study = study_named(name)
     grid = tuple(point for point in study.grid if point["city"] == "own" and points.items() <= point.items())
     outcome = conduct(replace(study, grid=grid, load=load_cities(weeks)), source, 1, lambda _: None)
     assert outcome.summary.startswith(f"## {study.title}")
@@ -66,7 +66,7 @@ def test_small_cities_are_compared_with_flat_and_empty_maps(source, monkeypatch)
         for generator in ("people", "patchwork")
         for epsilon in sizes_study.EPSILONS
     )
-    outcome = conduct(replace(STUDIES["sizes"], grid=grid), source, 1, lambda _: None)
+    outcome = conduct(replace(study_named("sizes"), grid=grid), source, 1, lambda _: None)
     assert set(outcome.results["method"]) == {LEARNING_NAME, "efpag", FLAT, EMPTY}
     assert outcome.results.filter(method=EMPTY)["mre"].is_between(0.7, 1.0).all()
     assert outcome.pictures["sizes"].startswith(PNG)
@@ -75,7 +75,7 @@ def test_small_cities_are_compared_with_flat_and_empty_maps(source, monkeypatch)
 def test_other_people_start_another_book(source):
     others = source.settings.model_copy(update={"city": source.settings.city.model_copy(update={"users": 61_000})})
     for name in ("weeks", "changes", "sums"):
-        assert STUDIES[name].identity(source) != STUDIES[name].identity(replace(source, settings=others))
+        assert study_named(name).identity(source) != study_named(name).identity(replace(source, settings=others))
     assert made_from(source)["cities"] != made_from(replace(source, settings=others))["cities"]
 
 

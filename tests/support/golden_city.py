@@ -198,7 +198,7 @@ def study_names(settings_file: Path, home: Path, week: date) -> dict[str, Any]:
                 "identity": study.identity(source),
                 "fingerprints": {table: source.fingerprint(table) for table in study.tables},
             }
-            for name, study in studies.STUDIES.items()
+            for name, study in ((name, studies.study_named(name)) for name in studies.STUDIES)
         },
     }
 

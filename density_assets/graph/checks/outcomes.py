@@ -7,7 +7,7 @@ its answer is a file in the confidential folder, and what is shown is always the
 
 import inspect
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -20,7 +20,6 @@ from density_assets.graph.given import Asked, gather
 from density_assets.graph.naming import key
 from density_assets.graph.step import RecordStep, Shelf, Step, step_for
 from density_assets.graph.withheld import unquoted_errors
-from density_assets.privacy.zones import Zone
 from resources.faults import in_clear_words
 from resources.tables.files import private_files, write_durably
 
@@ -50,13 +49,9 @@ class Check:
         """What must hold, which is what the UI shows."""
         return inspect.getdoc(self.function) or ""
 
-    def known(self, shelves: Mapping[str, Shelf], invented: Collection[str]) -> KnownCheck:
-        """The check as the audit page knows it.
-
-        invented: studies that make people of their own, so that everybody may know what they find.
-        """
-        zones = [shelves[name].zone for name in (self.asset, *self.reads) if name in shelves]
-        free = self.asset in invented or (self.asset in shelves and all(zone.free for zone in zones))
+    def known(self, shelves: Mapping[str, Shelf]) -> KnownCheck:
+        """The check as the audit page knows it."""
+        free = all(shelves[name].zone.free for name in (self.asset, *self.reads))
         return KnownCheck(self.asset, self.name, self.about, free)
 
     def build(self, city: City, catalogue: Catalogue) -> dg.AssetChecksDefinition:
@@ -79,10 +74,9 @@ class Check:
 
     def _step(self, context: Context, city: City, week: date | None, shelves: Mapping[str, Shelf]) -> Step:
         """What the check gets: it reads what it declares, and secrets only if its asset is one."""
-        zone = shelves[self.asset].zone if self.asset in shelves else Zone.EVALUATION  # of a study
-        inputs = {name: shelves[name] for name in (self.asset, *self.reads) if name in shelves}
+        inputs = {name: shelves[name] for name in (self.asset, *self.reads)}
         past = {name: shelves[name] for name in self.looks_back}
-        return step_for(self.name, zone, inputs, city, week, context, past)
+        return step_for(self.name, shelves[self.asset].zone, inputs, city, week, context, past)
 
 
 def check(

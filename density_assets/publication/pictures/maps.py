@@ -2,19 +2,19 @@
 
 from collections.abc import Mapping
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import shapely
-from matplotlib import colormaps
-from matplotlib.axes import Axes
-from matplotlib.collections import PathCollection
-from matplotlib.colors import LogNorm, Normalize
-from matplotlib.figure import Figure
-from matplotlib.path import Path
 from numpy.typing import NDArray
 
 from density_assets.publication.pictures.picture import INK, plain_numbers, png
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import PathCollection
+    from matplotlib.figure import Figure
+    from matplotlib.path import Path
 
 UNDEFINED = "#d9d9d9"
 TOWER_COLOUR, CELL_COLOUR = "#e08a3c", "#3b7dd8"
@@ -32,6 +32,8 @@ def outline_map(polygons: NDArray[np.object_], title: str, points: NDArray[np.fl
 
 def value_map(polygons: NDArray[np.object_], values: NDArray[np.float64], title: str, label: str) -> bytes:
     """Cells coloured by value, on a logarithmic scale where values are positive."""
+    from matplotlib.colors import LogNorm, Normalize
+
     figure, axes = _map(title)
     positive = values[values > 0]
     norm = LogNorm(positive.min(), positive.max()) if len(positive) and positive.min() < positive.max() else Normalize()
@@ -52,8 +54,10 @@ def metric_map(polygons: NDArray[np.object_], values: NDArray[np.float64], metri
     return _finished(figure, axes, polygons)
 
 
-def metric_maps(polygons: NDArray[np.object_], maps: Mapping[str, Mapping[str, NDArray[np.float64]]]) -> Figure:
+def metric_maps(polygons: NDArray[np.object_], maps: Mapping[str, Mapping[str, NDArray[np.float64]]]) -> "Figure":
     """A row of maps for each name, a column for each metric; a column has one scale (Fig. 11)."""
+    from matplotlib.figure import Figure
+
     metrics = list(next(iter(maps.values())))
     colours = {metric: _judged(metric, np.concatenate([of[metric] for of in maps.values()])) for metric in metrics}
     figure = Figure(figsize=(4.2 * len(metrics), 2.9 * len(maps)), layout="constrained")
@@ -70,6 +74,9 @@ def metric_maps(polygons: NDArray[np.object_], maps: Mapping[str, Mapping[str, N
 
 def _judged(metric: str, values: NDArray[np.float64]) -> dict[str, Any]:
     """Yellow is good and grey undefined: errors on a logarithmic scale, correlations from 0 to 1."""
+    from matplotlib import colormaps
+    from matplotlib.colors import LogNorm, Normalize
+
     if metric == "PC":
         return {"norm": Normalize(0, 1, clip=True), "cmap": colormaps["viridis"].with_extremes(bad=UNDEFINED)}
     seen = values[values > 0]  # false for nan
@@ -78,7 +85,9 @@ def _judged(metric: str, values: NDArray[np.float64]) -> dict[str, Any]:
     return {"norm": norm, "cmap": colormaps["viridis_r"].with_extremes(bad=UNDEFINED)}
 
 
-def _legend(figure: Figure, axes: Axes, shapes: PathCollection, label: str = "") -> None:
+def _legend(figure: "Figure", axes: "Axes", shapes: "PathCollection", label: str = "") -> None:
+    from matplotlib.colors import LogNorm
+
     bar = figure.colorbar(shapes, ax=axes, label=label, shrink=0.8)
     if isinstance(shapes.norm, LogNorm):
         plain_numbers(bar.ax.yaxis)
@@ -95,7 +104,9 @@ def cover_map(towers: NDArray[np.object_], cells: NDArray[np.object_], title: st
     return _finished(figure, axes, np.concatenate([towers, cells]))
 
 
-def _map(title: str) -> tuple[Figure, Axes]:
+def _map(title: str) -> "tuple[Figure, Axes]":
+    from matplotlib.figure import Figure
+
     # Margins are given: to have them found draws every map twice, and there are six in a release.
     figure = Figure(figsize=(6.4, 4.4))
     axes = figure.add_axes((0.01, 0.02, 0.98, 0.89))
@@ -103,13 +114,13 @@ def _map(title: str) -> tuple[Figure, Axes]:
     return figure, axes
 
 
-def _bare(axes: Axes, title: str) -> None:
+def _bare(axes: "Axes", title: str) -> None:
     axes.set_title(title, fontsize=10, color=INK, loc="left")
     axes.set_aspect("equal")
     axes.axis("off")
 
 
-def _finished(figure: Figure, axes: Axes, polygons: NDArray[np.object_]) -> bytes:
+def _finished(figure: "Figure", axes: "Axes", polygons: NDArray[np.object_]) -> bytes:
     left, bottom, right, top = shapely.total_bounds(polygons)
     axes.set_xlim(left, right)
     axes.set_ylim(bottom - 0.04 * (top - bottom), top)
@@ -118,12 +129,16 @@ def _finished(figure: Figure, axes: Axes, polygons: NDArray[np.object_]) -> byte
     return png(figure)
 
 
-def _shapes(polygons: NDArray[np.object_], **style: Any) -> PathCollection:
+def _shapes(polygons: NDArray[np.object_], **style: Any) -> "PathCollection":
+    from matplotlib.collections import PathCollection
+
     return PathCollection([_path(polygon) for polygon in polygons], **style)
 
 
-def _path(polygon: Any) -> Path:
+def _path(polygon: Any) -> "Path":
     """A polygon with its parts and holes as one path."""
+    from matplotlib.path import Path
+
     parts = shapely.get_parts(polygon)
     rings = [ring for part in parts for ring in (part.exterior, *part.interiors)]
     return Path.make_compound_path(*(Path(shapely.get_coordinates(ring), closed=True) for ring in rings))

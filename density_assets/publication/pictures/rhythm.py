@@ -1,20 +1,25 @@
 """The rhythm of a week: totals by hour."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from density_assets.calendar import HOURS
 from density_assets.publication.pictures.picture import INK, plain_numbers, png
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
 def week_rhythm(title: str, **series: NDArray[np.float64]) -> bytes:
     """One line per named series of 168 totals."""
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(7.2, 2.8))
     axes = figure.add_axes((0.1, 0.1, 0.88, 0.79))  # given, as those of maps
     for name, totals in series.items():
@@ -27,8 +32,10 @@ def week_rhythm(title: str, **series: NDArray[np.float64]) -> bytes:
 
 def series_panels(
     panels: Mapping[str, NDArray[np.float64]], original: NDArray[np.float64], truncated: NDArray[np.float64]
-) -> Figure:
+) -> "Figure":
     """Releases of one cell: per panel a first draw and the band of all draws, with the truth behind them."""
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(7.2, 1.9 * len(panels)), layout="constrained")
     rows = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
     for axes, (name, draws) in zip(rows, panels.items(), strict=True):
@@ -44,7 +51,7 @@ def series_panels(
     return figure
 
 
-def week_axis(axes: Axes, *, log: bool = False) -> None:
+def week_axis(axes: "Axes", *, log: bool = False) -> None:
     """Hours of a week, ticked by day; values from zero up, or on a logarithmic scale."""
     axes.set_xticks(np.arange(0, HOURS, 24), DAYS, ha="left")
     axes.set_xlim(0, HOURS - 1)

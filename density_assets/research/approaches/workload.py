@@ -5,11 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from density_assets.calendar import HOURS
+from density_assets.quality.accuracy import mean_emd, mre, pearson
 from density_assets.research.approaches.technique import Floats
 from density_assets.research.density.releases import EMD_HOURS
-from density_assets.research.metrics.correlation import pearson
-from density_assets.research.metrics.earth_movers import mean_emd
-from density_assets.research.metrics.relative_error import mre
 from density_assets.research.queries.workload import districts, partition, rectangles
 from density_assets.research.study import Row
 from density_assets.research.traces.matrix import Matrix

@@ -5,11 +5,10 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from density_assets.publication.pictures.rhythm import series_panels
+from density_assets.quality.accuracy import mre, pearson
 from density_assets.research.density.releases import BY, CHOSEN, PUBLISHED_EPSILON, label, points, released, stacked
 from density_assets.research.density.week import TABLES, Week, bounds, load_week
 from density_assets.research.markdown_tables import figure_cell, markdown
-from density_assets.research.metrics.correlation import pearson
-from density_assets.research.metrics.relative_error import mre
 from density_assets.research.study import Row, Study, averaged
 
 SCHEMES = (

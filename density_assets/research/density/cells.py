@@ -6,7 +6,9 @@ import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
+from density_assets.publication.pictures.errors import boxes_over
 from density_assets.publication.pictures.maps import metric_maps
+from density_assets.quality.accuracy import mre_per_cell, pearson_per_row
 from density_assets.research.density.releases import (
     BY,
     CHOSEN,
@@ -21,9 +23,6 @@ from density_assets.research.density.releases import (
 )
 from density_assets.research.density.week import TABLES, Week, bounds, load_week
 from density_assets.research.markdown_tables import figure_cell, markdown
-from density_assets.research.metrics.correlation import pearson_per_row
-from density_assets.research.metrics.relative_error import mre_per_cell
-from density_assets.research.plots.errors import boxes_over
 from density_assets.research.study import Row, Study, averaged
 from density_assets.schemes.scheme import Floats
 

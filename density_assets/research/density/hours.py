@@ -5,7 +5,9 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from density_assets.calendar import HOURS
+from density_assets.publication.pictures.errors import errors_over_week
 from density_assets.publication.pictures.rhythm import DAYS
+from density_assets.quality.accuracy import emd_per_hour, mre_per_hour
 from density_assets.research.density.releases import (
     BY,
     CHOSEN,
@@ -20,9 +22,6 @@ from density_assets.research.density.releases import (
 )
 from density_assets.research.density.week import TABLES, Week, bounds, load_week
 from density_assets.research.markdown_tables import figure_cell, markdown
-from density_assets.research.metrics.earth_movers import emd_per_hour
-from density_assets.research.metrics.relative_error import mre_per_hour
-from density_assets.research.plots.errors import errors_over_week
 from density_assets.research.study import Row, Study, averaged
 from density_assets.schemes.scheme import Floats
 

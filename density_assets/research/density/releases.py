@@ -9,10 +9,8 @@ import numpy as np
 import polars as pl
 
 from density_assets.privacy.noise import SimulatedNoise
+from density_assets.quality.accuracy import mean_emd, mre, pearson
 from density_assets.research.density.week import Week
-from density_assets.research.metrics.correlation import pearson
-from density_assets.research.metrics.earth_movers import mean_emd
-from density_assets.research.metrics.relative_error import mre
 from density_assets.research.study import Row
 from density_assets.schemes import SCHEMES
 from density_assets.schemes.run import run

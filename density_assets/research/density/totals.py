@@ -7,13 +7,13 @@ from matplotlib.figure import Figure
 from density_assets.privacy.events import Laplace
 from density_assets.privacy.noise import SimulatedNoise
 from density_assets.privacy.published import laplace_scale
+from density_assets.quality.accuracy import relative_errors
 from density_assets.research.density.releases import CHOSEN
 from density_assets.research.density.resampling import SAMPLES, SampledWeek, load_samples
 from density_assets.research.density.week import TABLES, bounds
 from density_assets.research.markdown_tables import figure_cell, markdown
-from density_assets.research.metrics.divergence import js_divergence_of_totals
-from density_assets.research.metrics.relative_error import relative_errors
 from density_assets.research.plots.curves import curves
+from density_assets.research.published_metrics import js_divergence_of_totals
 from density_assets.research.study import Row, Source, Study, averaged
 
 EPSILONS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0, 2.0)

@@ -13,22 +13,24 @@ import polars as pl
 from matplotlib.figure import Figure
 from scipy.sparse import csr_array
 
+from density_assets.quality.accuracy import pearson
 from density_assets.research.markdown_tables import markdown
 from density_assets.research.membership.defenses import DEFENSES
 from density_assets.research.membership.defenses.groups import Groups
 from density_assets.research.membership.defenses.releases import bounded, release_groups, roi_places
 from density_assets.research.membership.people import People, load_people
 from density_assets.research.membership.published_defenses import PUBLISHED, Rows
-from density_assets.research.metrics.correlation import pearson
-from density_assets.research.metrics.divergence import js_distance
-from density_assets.research.metrics.ranking import f1_of_busiest, tau_of_busiest, tau_published
-from density_assets.research.metrics.relative_error import (
+from density_assets.research.plots.curves import curves
+from density_assets.research.published_metrics import (
+    f1_of_busiest,
+    js_distance,
     mre_published_pyrgelis,
     mre_published_pyrgelis_busiest,
     mre_published_pyrgelis_visited,
     near_empty,
+    tau_of_busiest,
+    tau_published,
 )
-from density_assets.research.plots.curves import curves
 from density_assets.research.study import Row, Study, averaged
 from density_assets.schemes import SCHEMES
 from density_assets.settings import PrivacySettings, SchemeSettings, Settings

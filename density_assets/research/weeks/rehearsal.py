@@ -18,8 +18,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from density_assets.quality.accuracy import mre
 from density_assets.research.markdown_tables import markdown
-from density_assets.research.metrics.relative_error import mre
 from density_assets.research.study import Row
 from density_assets.research.weeks.cities import CityPlan, CountedCity, Generator, Ground
 from density_assets.research.weeks.counted_weeks import TRUNCATED_TO, counted_city, truncated_week

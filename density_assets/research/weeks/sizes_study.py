@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from density_assets.estimation.weeks.measured import Measured
 from density_assets.privacy.noise import SimulatedNoise
 from density_assets.privacy.sensitivity import WEIGHT_UNIT
+from density_assets.quality.accuracy import mre, pearson
 from density_assets.research.contributions import CountedWeek
 from density_assets.research.markdown_tables import markdown
-from density_assets.research.metrics.correlation import pearson
-from density_assets.research.metrics.relative_error import mre
 from density_assets.research.plots.sizes import over_people
 from density_assets.research.study import Row, Source, Study, averaged
 from density_assets.research.weeks.cities import CityPlan, CountedCity, Generator, planned

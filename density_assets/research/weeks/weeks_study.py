@@ -7,11 +7,9 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from density_assets.calendar import HOURS
+from density_assets.quality.accuracy import mean_emd, mre, pearson
 from density_assets.research.density.releases import EMD_HOURS
 from density_assets.research.markdown_tables import markdown
-from density_assets.research.metrics.correlation import pearson
-from density_assets.research.metrics.earth_movers import mean_emd
-from density_assets.research.metrics.relative_error import mre
 from density_assets.research.plots.curves import curves
 from density_assets.research.study import Row, Study, averaged
 from density_assets.research.weeks.cities import CountedCity

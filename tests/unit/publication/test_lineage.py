@@ -5,7 +5,6 @@ from itertools import pairwise
 
 from density_assets.city import City
 from density_assets.definitions import graph
-from density_assets.graph.zones import STUDY_GROUPS
 from density_assets.privacy.zones import Zone
 from density_assets.publication.pages.lineage import ZONES, Node, depths, lineage_svg
 from density_assets.settings import load_settings
@@ -56,18 +55,15 @@ def test_a_leak_is_an_edge_across_the_doors():
     assert crossings(lineage_svg(leaking)) == [("visits", "page")]
 
 
-def test_our_graph_is_drawn_whole_without_studies_and_nothing_crosses(tmp_path):
+def test_our_graph_is_drawn_whole_and_nothing_crosses(tmp_path):
     assets, known = graph(City(load_settings(None), tmp_path))
     nodes = known.nodes
     svg = lineage_svg(nodes)
     reads = {
-        asset.key.to_user_string(): {key.to_user_string() for key in asset.asset_deps[asset.key]}
-        for asset in assets
-        if asset.group_names_by_key[asset.key] not in STUDY_GROUPS.values()
+        asset.key.to_user_string(): {key.to_user_string() for key in asset.asset_deps[asset.key]} for asset in assets
     }
     assert {node.name: set(node.reads) for node in nodes} == reads
     assert len(nodes) > 20
-    assert not [node.name for node in nodes if node.name.startswith("study_") or node.name == "epsilon_audit"]
     assert {node.zone for node in nodes} == set(ZONES)
     assert len(edges(svg)) == sum(len(node.reads) for node in nodes)
     assert crossings(svg) == []

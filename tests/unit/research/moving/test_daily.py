@@ -7,9 +7,9 @@ from density_assets.errors import BadInput
 from density_assets.estimation.consistency import consistent
 from density_assets.people.crowd import HOURS, crowd, grid
 from density_assets.privacy.noise import SimulatedNoise
-from density_assets.research.metrics.relative_error import mae_chen, mre_chen
 from density_assets.research.moving.crowds import Days, Streams, as_streams, mean_distance, needed, recipe
 from density_assets.research.moving.daily import NAMES, Recipe, pure_cost, release
+from density_assets.research.published_metrics import mae_chen, mre_chen
 from density_assets.schemes.moving.windows import Window
 
 

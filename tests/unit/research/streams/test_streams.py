@@ -10,7 +10,7 @@ from density_assets.errors import BadInput
 from density_assets.privacy.accounting import spent
 from density_assets.privacy.events import Laplace
 from density_assets.privacy.noise import SimulatedNoise
-from density_assets.research.metrics.correlation import pearson
+from density_assets.quality.accuracy import pearson
 from density_assets.research.streams import publishing
 from density_assets.research.streams.fast import FAST, FastParameters, fast
 from density_assets.research.streams.k_threshold import K_THRESHOLD

@@ -8,8 +8,8 @@ from small_crowd import HEAVY, DeafNoise, crowd, joined, nobody
 
 from density_assets.errors import BadInput
 from density_assets.privacy.accounting import spent
+from density_assets.quality.accuracy import pearson
 from density_assets.research.approaches.town import town
-from density_assets.research.metrics.correlation import pearson
 from density_assets.research.trajectories import dp_where, markov, ngrams, private_statistics
 from density_assets.research.trajectories.dp_where import DP_WHERE, DpWhereParameters
 from density_assets.research.trajectories.gram_tree import gram_counts, level_sensitivity

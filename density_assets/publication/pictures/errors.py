@@ -1,24 +1,29 @@
 """Pictures of how far releases are from the truth: over the week, and from cell to cell."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from density_assets.publication.pictures.picture import INK, png
 from density_assets.publication.pictures.rhythm import week_axis
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Floats = NDArray[np.float64]
 LABELS = ("relative error", "EMD in metres")
 COLOURS = ("#3b7dd8", "#e08a3c", "#3a9d5d", "#b3261e", "#7a5ba6", "#777777")
 
 
-def errors_over_week(relative_error: Mapping[str, Floats], emd: Mapping[str, Floats]) -> Figure:
+def errors_over_week(relative_error: Mapping[str, Floats], emd: Mapping[str, Floats]) -> "Figure":
     """Relative error and EMD of each hour, gaps where undefined (Acs & Castelluccia, Fig. 9).
 
     One line per name; several are on a logarithmic scale, because schemes differ by orders of magnitude.
     """
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(7.2, 4.9), layout="constrained")
     panels = figure.subplots(2, 1, sharex=True)
     several = len(relative_error) > 1
@@ -34,8 +39,10 @@ def errors_over_week(relative_error: Mapping[str, Floats], emd: Mapping[str, Flo
     return figure
 
 
-def errors_by_hour_of_day(relative_error: Floats, emd: Floats) -> Figure:
+def errors_by_hour_of_day(relative_error: Floats, emd: Floats) -> "Figure":
     """Relative error and EMD of each hour of the day, gaps where undefined."""
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(7.2, 2.6), layout="constrained")
     for axes, values, label in zip(figure.subplots(1, 2), (relative_error, emd), LABELS, strict=True):
         axes.bar(np.arange(len(values)), values, color=COLOURS[0])
@@ -48,6 +55,8 @@ def errors_by_hour_of_day(relative_error: Floats, emd: Floats) -> Figure:
 
 def box_plots(**groups: Floats) -> bytes:
     """How metrics spread over cells or hours; one box per name, each with its own scale."""
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(2.2 * len(groups), 2.8), layout="constrained")
     panels = figure.subplots(1, len(groups), squeeze=False)[0]
     for axes, (name, values) in zip(panels, groups.items(), strict=True):
@@ -58,9 +67,11 @@ def box_plots(**groups: Floats) -> bytes:
     return png(figure)
 
 
-def boxes_over(metrics: Mapping[str, Mapping[str, Mapping[float, Floats]]]) -> Figure:
+def boxes_over(metrics: Mapping[str, Mapping[str, Mapping[float, Floats]]]) -> "Figure":
     """How metrics spread over cells for each epsilon (Fig. 10): one row per metric, one column per scheme."""
     schemes = list(next(iter(metrics.values())))
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(2.7 * len(schemes), 2.6 * len(metrics)), layout="constrained")
     grid = figure.subplots(len(metrics), len(schemes), squeeze=False, sharey="row")
     for row, (metric, of) in zip(grid, metrics.items(), strict=True):

@@ -1,1 +1,0 @@
-"""How far an estimate is from the truth."""
