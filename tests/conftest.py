@@ -19,11 +19,17 @@ from postgres import Server, served, unavailable
 from shares import WholeModules, long_ones_first
 from shelves import PostgresShelf, Shelf, SqliteShelf
 from town import Town, make_town
+from warm import fork_worker
+
+from density_assets.graph import worker
 
 # How long an example takes says nothing of what it shows. A change is judged by the same examples each time; those of a
 # night are new.
 settings.register_profile("every change", deadline=None, derandomize=True)
 settings.register_profile("nightly", deadline=None)
+
+
+worker.start_process = fork_worker  # each run of a test has one
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -19,7 +19,6 @@ import dagster as dg
 import polars as pl
 
 from density_assets.city import City
-from density_assets.graph import sealed
 from density_assets.graph.acting import act_of_run
 from density_assets.graph.called_off import called_off_where_published_stays
 from density_assets.graph.catalogue import Catalogue
@@ -30,6 +29,7 @@ from density_assets.graph.partitions import LAST_WEEK, week_of, weekly_partition
 from density_assets.graph.shown import shown
 from density_assets.graph.step import Made, Reader, Shelf, Step, step_for
 from density_assets.graph.withheld import unquoted_errors
+from density_assets.graph.worker import Wall, perform
 from density_assets.graph.zones import GROUPS, OWNERS, WRITER
 from density_assets.privacy.acts import Act
 from density_assets.privacy.zones import Zone
@@ -69,7 +69,6 @@ class Blueprint:
     looks_ahead: inputs of which it reads later weeks too.
     where: whether a city has it.
     after: done here with what the function made, and with the city, for what a walled-off step cannot do.
-    shares: the walled-off process it shares with other assets of its week; none for one of its own.
     """
 
     name: str
@@ -88,7 +87,6 @@ class Blueprint:
     where: Callable[[City], bool]
     after: Callable[[City, Step, Act | None, Made], None] | None = None
     looks_ahead: Names = ()
-    shares: str | None = None
 
     @property
     def shelf(self) -> Shelf:
@@ -156,7 +154,7 @@ class Blueprint:
             refuse_to_overwrite(step.files, step.release, city.geography())  # doors ask by themselves
         given = {name: step.read(name) for name in self.arguments}
         given |= gather(self.given, Asked(city, week, context.instance, catalogue, step.again))
-        made, columns = self._made(step, given, city), self.columns(city)
+        made, columns = self._made(context.run_id, step, given, city), self.columns(city)
         if self.after:
             self.after(city, step, act_of_run(context.run.tags, city.settings), made)
         if made.table is not None and made.table.columns != list(columns):
@@ -188,11 +186,10 @@ class Blueprint:
             )
         return drawn
 
-    def _made(self, step: Step, given: dict[str, Any], city: City) -> Made:
+    def _made(self, run: str, step: Step, given: dict[str, Any], city: City) -> Made:
         """Do the work: steps that may touch records here, released ones behind a wall."""
         if self.zone is Zone.RELEASE and city.sealed:
-            hidden = sealed.hidden_from_releases(city)
-            return sealed.perform(self.function.__module__, step, given, hidden, self.shares)
+            return perform(run, Wall.of(city), self.function.__module__, step, given)
         made = self.function(step, **given)
         return replace(made, facts={**made.facts, "walled_off": False}) if self.zone is Zone.RELEASE else made
 
@@ -234,7 +231,6 @@ def asset(
     looks_ahead: Names = (),
     where: Callable[[City], bool] = lambda _: True,
     after: Callable[[City, Step, Act | None, Made], None] | None = None,
-    shares: str | None = None,
 ) -> Callable[[Callable[..., Made]], Blueprint]:
     """Turn a function that returns `Made` into the blueprint of an asset; see there.
 
@@ -263,7 +259,6 @@ def asset(
             where=where,
             after=after,
             looks_ahead=looks_ahead,
-            shares=shares,
         )
 
     return decorate

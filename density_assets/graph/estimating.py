@@ -15,7 +15,7 @@ from density_assets.graph.assets import asset
 from density_assets.graph.columns import SETTINGS, Columns, column
 from density_assets.graph.doors import PLACES, cluster_labels, identity
 from density_assets.graph.missing_hours import without_missing
-from density_assets.graph.past import DRAWN, ESTIMATE, PAST, learns, refuse_unknown_draws, state_after
+from density_assets.graph.past import DRAWN, PAST, learns, refuse_unknown_draws, state_after
 from density_assets.graph.step import Made, Step
 from density_assets.graph.zones import GROUPS
 from density_assets.privacy.accounts import Accounts
@@ -104,7 +104,6 @@ def _smoothed_deps(city: City) -> tuple[str, ...]:
     deps=_smoothed_deps,
     looks_back=lambda city: PAST if learns(city) else (),
     given=("accounts", "estimated"),
-    shares=ESTIMATE,
 )
 def smoothed_series(
     step: Step,
@@ -156,7 +155,6 @@ def _with_earlier_weeks(
     looks_back=PAST,
     given=("accounts", "estimated"),
     where=learns,
-    shares=ESTIMATE,
 )
 def errors_of_sums(
     step: Step,

@@ -1,6 +1,6 @@
 """What released assets and their checks may know besides tables: gathered here, from ledger, draws and instance.
 
-Their functions run without a way to the city (`sealed.py`), so whatever they need of it is asked for by name and handed
+Their functions run without a way to the city (`worker.py`), so whatever they need of it is asked for by name and handed
 over as plain values. This is the one place that looks on their behalf, and it reads no table of records.
 """
 

@@ -13,12 +13,12 @@ import dagster as dg
 
 from density_assets.city import City
 from density_assets.errors import BadInput
-from density_assets.graph.zygote import ADDRESS
+from density_assets.graph.worker import STORAGE_VARIABLE
 
 DRIVER = "postgresql+psycopg2://"  # by the plain name SQLAlchemy takes psycopg 3, with which Dagster cannot listen
 CITY = "density/city"  # under which a database says whose history it keeps
 SEVERAL = "several cities"  # under which name no city can be
-_SHARED = f"storage:\n  postgres:\n    postgres_url:\n      env: {ADDRESS}\n"
+_SHARED = f"storage:\n  postgres:\n    postgres_url:\n      env: {STORAGE_VARIABLE}\n"
 
 
 def instance_settings(city: City) -> bytes:
@@ -29,10 +29,10 @@ def instance_settings(city: City) -> bytes:
 
 def name_database(city: City) -> None:
     """Let Dagster, in this process and those it starts, find the database that the settings name."""
-    os.environ.pop(ADDRESS, None)
+    os.environ.pop(STORAGE_VARIABLE, None)
     if url := _address(city):
         _refuse_without_driver()
-        os.environ[ADDRESS] = url.replace("postgresql://", DRIVER, 1)
+        os.environ[STORAGE_VARIABLE] = url.replace("postgresql://", DRIVER, 1)
 
 
 def refuse_other_city(instance: dg.DagsterInstance, city: City) -> None:

@@ -33,7 +33,6 @@ from density_assets.schemes.scheme import SERIES, TOTALS
 
 Weeks = Sequence[DrawUsed]
 
-ESTIMATE = "the estimate of a week"  # the process of all assets that are made of it
 PAST = ("usual_week", TOTALS, SERIES)  # what an estimate with earlier weeks looks back at
 DRAWN = ("noisy_totals.value", "noisy_series.value")
 STATE: dict[str, type[pl.DataType]] = {
@@ -67,7 +66,6 @@ def learns(city: City) -> bool:
     looks_back=PAST,
     given=("accounts", "estimated"),
     where=learns,
-    shares=ESTIMATE,
 )
 def usual_week(step: Step, accounts: Accounts, estimated: Estimated | None) -> Made:
     """What this week and those before it say of a usual week: the state that the next week's estimate starts from.

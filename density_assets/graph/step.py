@@ -3,7 +3,7 @@
 The zone rule is kept three times. Declared edges are checked when definitions load (`zone_rule.py`); every read of a
 table goes through a `Reader`, which opens the inputs that are declared, and secret ones only for those who may, so that
 what the lineage shows is what is read; and steps that may be handed out run in a process that cannot open confidential
-files at all (`sealed.py`).
+files at all (`worker.py`).
 """
 
 from collections.abc import Callable, Iterator, Mapping

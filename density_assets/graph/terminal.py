@@ -1,6 +1,7 @@
 """Runs from a terminal: a job in this process, as part of the city's instance, and what became of it."""
 
 import sys
+import uuid
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from density_assets.graph.acting import AGAIN_TAG, TERMINAL, tags_of
 from density_assets.graph.called_off import CALLED_OFF
 from density_assets.graph.instance import open_instance
 from density_assets.graph.naming import own
-from density_assets.graph.sealed import warm_up
+from density_assets.graph.worker import Wall, end_worker, start_worker
 from density_assets.privacy.acts import Act
 from resources.alerts import OURS
 
@@ -35,14 +36,18 @@ def execute(
     """
     tags = {**this_process(), **tags_of(act), TERMINAL: "yes", **({AGAIN_TAG: "yes"} if again else {})}
     open_instance(city)
+    run = str(uuid.uuid4())
     if city.sealed:
-        warm_up()
-    with dg.DagsterInstance.get() as instance:
-        result = definitions.resolve_job_def(own(city, job)).execute_in_process(
-            instance=instance, raise_on_error=False, tags=tags, **options
-        )
-        if not result.success:
-            _print_failures(result, instance)
+        start_worker(run, Wall.of(city))  # imports the code while others work
+    try:
+        with dg.DagsterInstance.get() as instance:
+            result = definitions.resolve_job_def(own(city, job)).execute_in_process(
+                instance=instance, raise_on_error=False, tags=tags, run_id=run, **options
+            )
+            if not result.success:
+                _print_failures(result, instance)
+    finally:
+        end_worker()
     made = (event.materialization for event in result.all_events if event.is_step_materialization)
     shown = {it.asset_key.path[-1]: {name: of.value for name, of in it.metadata.items()} for it in made}
     return Ended(result.success, shown)

@@ -1,7 +1,7 @@
 """Lineage as an information-flow check: nothing computed from people leaves except through a door.
 
 The rule is checked on the declared edges whenever definitions load, so a change that opens a leak there does not even
-start. That reads keep to what is declared is seen to elsewhere, while steps run: `step.py` and `sealed.py`.
+start. That reads keep to what is declared is seen to elsewhere, while steps run: `step.py` and `worker.py`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -17,8 +17,8 @@ from town import Town, make_town
 
 from density_assets.city import City
 from resources.draws import contents_of_draws, draw_files, read_draw
-from resources.landlock import available
 from resources.tables.retention import purge
+from resources.wall import available
 
 TABLES = ("visits", "truncated_visits", "tower_series", "tower_totals", "one_visit_histogram", "visit_total")
 SPARK = '[engine]\nname = "spark"\nmaster = "local[2]"'

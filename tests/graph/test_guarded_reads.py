@@ -19,10 +19,10 @@ from density_assets import definitions
 from density_assets.graph.step import Reader, Shelf
 from density_assets.privacy.estimates import DrawUsed
 from density_assets.privacy.zones import Zone, ZoneLeak
-from resources.landlock import available
 from resources.ledger.ledger import Ledger
 from resources.tables.released import ReleasedTables
 from resources.tables.store import Store
+from resources.wall import available
 
 PEOPLE = 20_011
 PAST_THE_READER = (*TO_THE_WEEK, *TO_OTHER_FILES)

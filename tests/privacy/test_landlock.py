@@ -9,17 +9,17 @@ import duckdb
 import polars as pl
 import pytest
 
-from resources import landlock
+from resources import wall
 
 FRAME = pl.DataFrame({"visits": [20_011]})
-walled = pytest.mark.skipif(not landlock.available(), reason="this kernel has no Landlock")
+walled = pytest.mark.skipif(not wall.available(), reason="this kernel has no Landlock")
 
 # Hides what it is told to, then tries everything; prints what came of each attempt.
 CHILD = """
 import json, os, subprocess, sys
 from pathlib import Path
 
-from resources.landlock import confine
+from resources.wall import confine
 
 root, hidden, writable = Path(sys.argv[1]), *([Path(path) for path in json.loads(paths)] for paths in sys.argv[2:])
 assert confine(hidden, writable) is True
@@ -147,7 +147,7 @@ def test_nothing_hidden_is_everything_readable(root):
 
 def test_what_may_be_written_must_not_hold_what_is_hidden(root):
     with pytest.raises(ValueError, match="must not hold what is hidden"):
-        landlock.confine([root / "beside/deep"], [root / "beside"])
+        wall.confine([root / "beside/deep"], [root / "beside"])
 
 
 # Opens every disk there is, and one it makes; prints what the kernel said.
@@ -155,7 +155,7 @@ DISKS = """
 import os, stat, sys
 from pathlib import Path
 
-from resources.landlock import confine
+from resources.wall import confine
 
 own = Path(sys.argv[1], "disk")
 disks = [os.path.join(at, name) for at, _, names in os.walk("/dev") for name in names]
@@ -183,15 +183,15 @@ def test_no_disk_is_read_past_the_files_on_it(root):
 @walled
 def test_a_process_with_other_threads_is_refused_because_they_would_stay_free():
     code = "import threading, time; threading.Thread(target=time.sleep, args=(60,), daemon=True).start()"
-    code += "; from resources.landlock import confine; confine([], [])"
+    code += "; from resources.wall import confine; confine([], [])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "must confine itself while it has one thread" in done.stderr
 
 
 def test_a_kernel_without_landlock_says_so_and_hides_nothing(root, monkeypatch):
-    monkeypatch.setattr(landlock, "_version", lambda: 0)
-    assert landlock.available() is False
-    assert landlock.confine([root / "hidden"], []) is False
+    monkeypatch.setattr(wall, "_version", lambda: 0)
+    assert wall.available() is False
+    assert wall.confine([root / "hidden"], []) is False
     assert pl.read_parquet(root / "hidden/counts.parquet").equals(FRAME)
 
 
@@ -199,5 +199,5 @@ def test_a_kernel_that_does_not_know_the_call_is_one_without_landlock(monkeypatc
     def unknown(number, *arguments):
         raise OSError(38, "not implemented")
 
-    monkeypatch.setattr(landlock, "_called", unknown)
-    assert landlock.available() is False
+    monkeypatch.setattr(wall, "_called", unknown)
+    assert wall.available() is False

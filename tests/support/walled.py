@@ -1,6 +1,8 @@
 """Released assets for tests of the process they run in; looked up there by name, so they stand in a module."""
 
 import os
+import socket
+import stat
 
 import polars as pl
 
@@ -94,6 +96,32 @@ def prying(step: Step, started_by: int) -> Made:
     others = (os.getppid(), started_by)
     readable = [f"/proc/{process}/environ" for process in others if _is_readable(f"/proc/{process}/environ")]
     return Made(pl.DataFrame({"process": [os.getpid()]}), facts={"variables": sorted(os.environ), "readable": readable})
+
+
+@asset(Zone.RELEASE, COLUMNS)
+def reaching(step: Step, port: int) -> Made:
+    """What it can open of disks and devices, and whether a server hears it."""
+    files = [os.path.join(folder, name) for folder, _, names in os.walk("/dev") for name in names]
+    disks = [file for file in files if stat.S_ISBLK(os.lstat(file).st_mode) and _is_openable(file, os.O_RDONLY)]
+    devices = [file for file in ("/dev/null", "/dev/kmsg", "/dev/mem") if _is_openable(file, os.O_WRONLY)]
+    with socket.socket() as client:
+        connected = client.connect_ex(("127.0.0.1", port)) == 0
+    facts = {"disks": disks, "devices": devices, "connected": connected}
+    return Made(pl.DataFrame({"process": [os.getpid()]}), facts=facts)
+
+
+@asset(Zone.RELEASE, COLUMNS)
+def filing(step: Step) -> Made:
+    """Makes files and no table."""
+    return Made(None, files={"a.csv": b"1,2", "b.bin": bytes(range(256))})
+
+
+def _is_openable(file: str, how: int) -> bool:
+    try:
+        os.close(os.open(file, how))
+    except OSError:
+        return False
+    return True
 
 
 def _is_readable(file: str) -> bool:

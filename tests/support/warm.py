@@ -10,13 +10,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from density_assets.graph import sealed, zygote
+from density_assets.graph import worker
+from resources.wall import enter
 
 HANGS = 900  # seconds: far more than a command takes on a busy machine
 # All that a week needs, so that nothing of it is imported once more in every process.
@@ -61,7 +62,7 @@ def _become(
     os.environ.update(environment)
     time.tzset()
     os.chdir(folder)
-    _fork_steps_from_here()
+    worker.start_process = fork_worker
     try:
         sys.exit(does(*given))
     finally:
@@ -75,28 +76,23 @@ def _command(*words: str) -> int:
     return main()
 
 
-def _fork_steps_from_here() -> None:
-    """Let released steps be forked from this process as it is now, before it has read anything."""
-    here, there = socket.socketpair()
-    if os.fork():
-        there.close()
-        sealed._zygotes[:] = [_Forked(here)]
-        return
-    with suppress(BaseException):
-        here.close()
-        for name in [name for name in os.environ if name.startswith(zygote.CREDENTIALS)]:
-            del os.environ[name]
-        zygote.serve(there.detach())
-    os._exit(0)
+def fork_worker(orders: socket.socket) -> int:
+    """Start a worker in no time; a test of how one starts must start a fresh one itself."""
+    process = FORKED.Process(target=_work, args=(orders, _folder_and_variables()))
+    process.start()
+    assert process.pid
+    return process.pid
 
 
-class _Forked(zygote.Zygote):
-    """The process that steps are forked from, which has imported the code already."""
+def _folder_and_variables() -> tuple[Path, dict[str, str]]:
+    known = {name: value for name, value in os.environ.items() if not name.startswith(worker.WITHHELD_VARIABLES)}
+    return Path.cwd(), known
 
-    def __init__(self, asking: socket.socket) -> None:
-        self._pid = os.getpid()
-        self._socket = asking
 
-    @property
-    def usable(self) -> bool:
-        return self._pid == os.getpid()
+def _work(orders: socket.socket, place: tuple[Path, dict[str, str]]) -> None:
+    os.chdir(place[0])
+    os.environ.clear()
+    os.environ.update(place[1])
+    time.tzset()
+    connection = Connection(orders.detach())
+    worker.work(connection, walled_off=enter(connection))

@@ -17,7 +17,7 @@ from density_assets.city import City
 from density_assets.definitions import defs
 from density_assets.errors import BadInput
 from density_assets.graph.automation import failures, sensors
-from density_assets.graph.sealed import hidden_from_releases
+from density_assets.graph.worker import hidden_from_releases
 from density_assets.privacy.charges import BudgetRefused, weekly_costs
 from resources.ledger.ledger import Ledger
 

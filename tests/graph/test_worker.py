@@ -1,8 +1,10 @@
-"""The process of released steps: what it hides, what it passes on, how it fails, and kernels that cannot hide."""
+"""The worker of released steps: what it hides, what it passes on, how it fails, and kernels that cannot hide."""
 
 import os
 import pickle
 import shutil
+import socket
+import time
 from contextlib import suppress
 from multiprocessing import Pipe
 from pathlib import Path
@@ -14,12 +16,12 @@ from runs import MONDAY, WEEK, materialise, opened
 from density_assets import definitions
 from density_assets.city import City
 from density_assets.errors import BadInput
-from density_assets.graph import sealed
-from density_assets.graph.messages import RemoteError, receive, receive_made, send
+from density_assets.graph import worker
 from density_assets.graph.step import Made, Reader, Step
+from density_assets.graph.worker import RemoteError, Wall, hidden_from_releases
 from density_assets.privacy.zones import Zone
 from density_assets.settings import Settings, load_settings
-from resources.landlock import available
+from resources import wall
 from resources.signing import make_key
 from resources.tables.released import ReleasedTables
 from resources.tables.store import Store
@@ -39,52 +41,69 @@ def step(folder: Path, heard: Heard, name: str = "talking") -> Step:
     return Step(Settings(), read, heard.said.append, heard.warned.append)
 
 
-def perform(name: str, folder: Path, heard: Heard | None = None, shared: str | None = None, **given) -> Made:
-    hidden = [folder / "town/confidential"]
-    return sealed.perform("walled", step(folder, heard or Heard(), name), given, hidden, shared)
+def perform(
+    name: str, folder: Path, heard: Heard | None = None, run: str = "a run", hidden: str = "confidential", **arguments
+) -> Made:
+    town = step(folder, heard or Heard(), name)
+    around = Wall((folder / "town" / hidden,), (town.folder, town.read.tables.locks, *worker.DEVICES))
+    return worker.perform(run, around, "walled", town, arguments)
+
+
+@pytest.fixture(autouse=True)
+def _no_worker_is_left():
+    yield
+    worker.end_worker()
 
 
 def test_a_released_step_runs_in_another_process_and_is_heard_in_this_one(tmp_path):
     heard = Heard()
     made = perform("talking", tmp_path, heard, line="hello")
     assert made.table["process"].item() not in (os.getpid(), os.getppid())
-    assert made.facts == {"line": "hello", "walled_off": available()}
+    assert made.facts == {"line": "hello", "walled_off": wall.available()}
     assert heard.said == ["hello"]
     assert heard.warned[-1] == "mind: hello"
 
 
-def test_no_two_steps_share_a_process(tmp_path):
-    first, second = (perform("talking", tmp_path, line="x").table["process"].item() for _ in range(2))
-    assert first != second
+def process(folder: Path, run: str, hidden: str = "confidential") -> int:
+    return perform("talking", folder, run=run, hidden=hidden, line="x").table["process"].item()
 
 
-def test_steps_that_declare_one_process_share_it_and_no_others_do(tmp_path):
-    def process(shared: str | None) -> int:
-        return perform("talking", tmp_path, shared=shared, line="x").table["process"].item()
-
-    first, alone, second, another = (process(shared) for shared in ("a", None, "a", "b"))
+def test_steps_of_a_run_share_a_worker_and_no_two_runs_do(tmp_path):
+    first, second, another, again = (process(tmp_path, run) for run in ("a", "a", "b", "a"))
     assert first == second
-    assert len({first, alone, another}) == 3
+    assert len({first, another, again}) == 3
 
 
-def test_a_shared_process_is_left_when_its_wall_would_be_another(tmp_path):
-    town = step(tmp_path, Heard())
-    first, second = (
-        sealed.perform("walled", town, {"line": "x"}, [tmp_path / "town/confidential" / name], "a")
-        for name in (".", "..")
-    )
-    assert first.table["process"].item() != second.table["process"].item()
+def test_a_worker_is_left_when_its_wall_is_lower(tmp_path):
+    """What is hidden in addition may lie below what is hidden already."""
+    low, high, below = (process(tmp_path, "a", hidden) for hidden in ("confidential", ".", "confidential/visits"))
+    assert low != high == below
 
 
-def test_a_shared_process_that_failed_is_not_asked_again(tmp_path):
+def test_a_worker_that_failed_is_not_asked_again(tmp_path):
     for name in ("refusing", "dying"):
         with pytest.raises((BadInput, RuntimeError)):
-            perform(name, tmp_path, shared="a")
-        assert perform("talking", tmp_path, shared="a", line="the next one lives").facts["line"] == "the next one lives"
+            perform(name, tmp_path)
+        assert perform("talking", tmp_path, line="the next one lives").facts["line"] == "the next one lives"
+
+
+def test_a_worker_ends_with_its_run(tmp_path):
+    pid = process(tmp_path, "a")
+    worker.end_worker()
+    ended = time.monotonic() + 60
+    while time.monotonic() < ended and status(pid) not in (None, "Z"):
+        os.sched_yield()
+    assert status(pid) in (None, "Z")
+
+
+def status(pid: int) -> str | None:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return None
 
 
 def test_a_step_can_talk_to_nobody_but_the_run_that_started_it(tmp_path):
-    """Whoever could ask the process it was forked from for another would get one without a wall."""
     made = perform("listing", tmp_path)
     assert len(made.table) == len(made.facts["orders"]) == 1
 
@@ -93,11 +112,11 @@ def test_a_step_gets_no_key_to_a_store_or_database_elsewhere(tmp_path, monkeypat
     keys = {"AWS_SECRET_ACCESS_KEY", "AWS_ENDPOINT_URL", "PGPASSWORD", "DENSITY_DAGSTER_STORAGE"}
     for name in (*keys, "HARMLESS"):
         monkeypatch.setenv(name, "x")
-    monkeypatch.setattr(sealed, "_zygotes", [])  # one that starts now, while the keys are there
+    monkeypatch.setattr(worker, "start_process", worker._exec)
     made = perform("prying", tmp_path, started_by=os.getpid())
     assert "HARMLESS" in made.facts["variables"]
     assert not keys & set(made.facts["variables"])
-    assert not (available() and made.facts["readable"])
+    assert not (wall.available() and made.facts["readable"])
 
 
 def test_our_errors_come_as_they_are_and_others_in_words_with_what_was_printed(tmp_path):
@@ -109,10 +128,19 @@ def test_our_errors_come_as_they_are_and_others_in_words_with_what_was_printed(t
         perform("failing", tmp_path)
 
 
-def test_a_process_that_dies_is_no_table(tmp_path):
-    with pytest.raises(RuntimeError, match="the process of dying must end with a table, but it died: start again"):
+def test_a_worker_that_dies_is_no_table(tmp_path):
+    with pytest.raises(RuntimeError, match="died during dying"):
         perform("dying", tmp_path)
-    assert perform("talking", tmp_path, line="the next one lives").facts["line"] == "the next one lives"
+
+
+@pytest.mark.skipif(not wall.available(), reason="this kernel has no Landlock")
+def test_a_step_reaches_no_disk_and_no_port(tmp_path):
+    """Root included: what is hidden lies on a disk, and a server may do what a step may not."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        made = perform("reaching", tmp_path, port=server.getsockname()[1])
+    assert made.facts["disks"] == []
+    assert made.facts["devices"] == ["/dev/null"]
+    assert made.facts["connected"] is False
 
 
 @pytest.mark.parametrize("place", ["line", "error", "table", "picture", "facts"])
@@ -124,25 +152,37 @@ def test_what_comes_back_runs_nothing(tmp_path, place):
     assert not mark.exists()
 
 
-def worked(folder: Path) -> list[dict]:
-    """What the process would tell, if this one were it."""
+def test_files_come_back_as_bytes(tmp_path):
+    assert perform("filing", tmp_path).files == {"a.csv": b"1,2", "b.bin": bytes(range(256))}
+
+
+def test_an_unknown_answer_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(worker, "_receive", lambda orders: {"kind": "unpickle"})
+    with pytest.raises(RuntimeError, match="unknown answer"):
+        perform("talking", tmp_path, line="x")
+
+
+def answers(folder: Path, monkeypatch) -> list[dict]:
+    """What the worker would answer, if this process were it."""
+    monkeypatch.setattr(worker.signal, "signal", lambda *_: None)
     here, there = Pipe()
-    send(here, "confine", hidden=[str(folder)], writable=[], shared=False)
+    worker._send(here, "confine", hidden=[str(folder)], writable=[])
     here.send_bytes(pickle.dumps(("walled", Step(Settings(), step(folder, Heard()).read), {"line": "hello"})))
-    sealed.work(there)
+    here.send_bytes(b"")  # as if nobody could order anything any more
+    with suppress(SystemExit):
+        worker.work(there, walled_off=wall.enter(there))
     there.close()
     told = []
-    with suppress(EOFError):
-        while True:
-            told.append(receive(here))
-            if told[-1]["kind"] == "made":
-                assert receive_made(here, told[-1]).facts["line"] == "hello"
+    with suppress(EOFError, ConnectionError):
+        while not told or told[-1]["kind"] != "made":
+            told.append(worker._receive(here))
+        assert worker._receive_made(here, told[-1]).facts["line"] == "hello"
     return told
 
 
 def test_where_the_kernel_cannot_hide_the_step_says_so_and_runs(tmp_path, monkeypatch):
-    monkeypatch.setattr(sealed, "confine", lambda hidden, writable: False)
-    warned, said, minded, made = worked(tmp_path)
+    monkeypatch.setattr(wall, "confine", lambda hidden, writable: False)
+    warned, said, minded, made = answers(tmp_path, monkeypatch)
     words = "talking is not walled off from confidential files: no Landlock here"
     assert warned == {"kind": "warn", "line": words}
     assert (said["line"], minded["line"]) == ("hello", "mind: hello")
@@ -153,9 +193,19 @@ def test_a_wall_that_cannot_be_put_up_stops_the_step(tmp_path, monkeypatch):
     def broken(hidden, writable):
         raise OSError(7, "too many rules")
 
-    monkeypatch.setattr(sealed, "confine", broken)
-    (failed,) = worked(tmp_path)
+    monkeypatch.setattr(wall, "confine", broken)
+    (failed,) = answers(tmp_path, monkeypatch)
     assert (failed["kind"], failed["words"]) == ("failed", "[Errno 7] too many rules")
+
+
+def test_a_worker_that_failed_before_it_was_asked_says_why(tmp_path):
+    """Its first order is what to hide; it cannot hide what it may write."""
+    town = step(tmp_path, Heard(), "talking")
+    broken = Wall((town.folder / "tables",), (town.folder,))
+    started = worker.start_worker("a run", broken)
+    started.orders.poll(60)
+    with pytest.raises(RuntimeError, match="must not hold what is hidden"):
+        worker.perform("a run", broken, "walled", town, {"line": "x"})
 
 
 # --- what is hidden -----------------------------------------------------------------------------------------
@@ -165,11 +215,18 @@ def hidden(city: City) -> list[Path]:
     for name in ("town", "village"):
         (city.home / name / "confidential").mkdir(parents=True, exist_ok=True)
         (city.home / name / "release").mkdir(exist_ok=True)
-    return sealed.hidden_from_releases(city)
+    return hidden_from_releases(city)
 
 
 def confidential(home: Path) -> list[Path]:
-    return [home / "town/confidential", home / "village/confidential", *home.glob("keys")]
+    """What is secret in a home; of the runs, because whoever may start one is served by what lies there."""
+    ours = [home / city / name for city in ("town", "village") for name in ("confidential", "dagster")]
+    return [*ours, home / "keys", home / "_dagster"]
+
+
+@pytest.fixture(autouse=True)
+def _nobody_has_credentials(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
 
 
 def test_confidential_folders_of_all_cities_and_the_operators_records_are_hidden(town, tmp_path):
@@ -192,8 +249,8 @@ def test_records_beside_the_home_are_hidden_one_by_one(town, pattern):
     for file in calls:
         file.touch()
     found = hidden(opened(town.settings, home))
-    assert found[:3] == confidential(home)
-    assert sorted(found[3:]) == calls
+    assert found[:6] == confidential(home)
+    assert sorted(found[6:]) == calls
 
 
 def test_what_steps_write_is_not_taken_for_records_of_days(town):
@@ -204,8 +261,8 @@ def test_what_steps_write_is_not_taken_for_records_of_days(town):
     for file in (released, calls):
         file.parent.mkdir(parents=True)
         file.touch()
-    assert sealed.hidden_from_releases(opened(town.settings, home))[-1] == calls
-    assert released not in sealed.hidden_from_releases(opened(town.settings, home))
+    assert hidden_from_releases(opened(town.settings, home))[-1] == calls
+    assert released not in hidden_from_releases(opened(town.settings, home))
 
 
 def test_what_links_in_hidden_folders_lead_to_is_hidden_too(town, tmp_path):
@@ -223,6 +280,18 @@ def test_simulated_records_are_nowhere_but_in_the_confidential_folder(town, tmp_
     home = tmp_path / "home"
     town.set('visits = "visits/{week}/*.csv"', "users = 300")
     assert hidden(opened(town.settings, home)) == confidential(home)
+
+
+def test_what_a_run_is_about_to_make_is_hidden_before_it_is_there(town, tmp_path):
+    town.set("[engine]", f'[storage]\nweeks = "{tmp_path}/weeks"\n[engine]')
+    city = City(load_settings(town.settings), tmp_path / "home")
+    expected = {tmp_path / "home/keys", tmp_path / "home/town/dagster", tmp_path / "weeks"}
+    assert expected <= set(hidden_from_releases(city))
+
+
+def test_keys_to_other_machines_are_hidden(town, tmp_path):
+    (tmp_path / "nobody/.ssh").mkdir(parents=True)
+    assert tmp_path / "nobody/.ssh" in hidden_from_releases(opened(town.settings, tmp_path / "home"))
 
 
 def test_a_key_that_lies_elsewhere_is_hidden_and_one_in_an_agent_is_no_file(town, tmp_path):

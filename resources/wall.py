@@ -4,13 +4,20 @@ A process that has confined itself cannot open what is hidden nor list it, by wh
 change, move or remove anything but what it may write, and neither can any process it starts. Landlock knows only what
 is allowed: so everything beside the hidden folders may be read, which is on the way from the root to each of them every
 neighbour, but no disk as a device. It does not hide that a file whose name is known is there, nor its size and times.
-Nor can such a process read the memory or the variables of one that is not as confined, whoever it runs as.
+Nor can such a process read the memory or the variables of one that is not as confined, whoever it runs as. Where the
+kernel knows how, it reaches no TCP port and no abstract socket either (6.7 and 6.12).
+
+This module imports nothing but the standard library: a process must confine itself before it imports anything that
+starts threads, for these would stay free.
 """
 
 import ctypes
+import json
 import os
 import stat
+import traceback
 from collections.abc import Iterable, Iterator
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # numbers of the system calls, the same on all processors
@@ -21,14 +28,17 @@ WRITE_FILE, READ_FILE, READ_DIR, TRUNCATE = 1 << 1, 1 << 2, 1 << 3, 1 << 14
 REMOVE_AND_MAKE = sum(1 << bit for bit in range(4, 13))
 MAKE_DEVICES = 1 << 6 | 1 << 11  # by characters and by blocks: root would make itself the disk that all of it lies on
 REFER = 1 << 13  # moving and linking between folders
-REFER_SINCE, TRUNCATE_SINCE = 2, 3  # versions of the interface
+REFER_SINCE, TRUNCATE_SINCE, NETWORK_SINCE, SCOPE_SINCE = 2, 3, 4, 6  # versions of the interface
+BIND_AND_CONNECT = 1 << 0 | 1 << 1  # of TCP; no port is allowed
+ABSTRACT_SOCKETS_AND_SIGNALS = 1 << 0 | 1 << 1  # of processes that are not as confined
 CAPABILITIES = 0x20080522  # version of linux/capability.h: effective, permitted, inheritable, of 32 bits each, twice
-# With one of these root reads the variables of every process, past Landlock: SYS_PTRACE, SYS_ADMIN, PERFMON.
-LOOKING_INTO_OTHERS = (19, 21, 38)
+# All that root keeps, to write files of others: CHOWN, DAC_OVERRIDE, FOWNER. With others it reads variables of every
+# process past Landlock (SYS_PTRACE, SYS_ADMIN, PERFMON), or memory and disks (SYS_RAWIO, DAC_READ_SEARCH).
+CAPABILITIES_KEPT = 1 << 0 | 1 << 1 | 1 << 3
 
 
-class _Ruleset(ctypes.Structure):
-    _fields_ = [("handled_access_fs", ctypes.c_uint64)]
+class _Ruleset(ctypes.Structure):  # an older kernel takes a longer one, as long as what it does not know is zero
+    _fields_ = [(name, ctypes.c_uint64) for name in ("handled_access_fs", "handled_access_net", "scoped")]
 
 
 class _PathBeneath(ctypes.Structure):
@@ -39,6 +49,25 @@ class _PathBeneath(ctypes.Structure):
 def available() -> bool:
     """Whether this kernel can."""
     return _version() > 0
+
+
+def enter(orders: Connection) -> bool:
+    """Put this process behind the wall that the first order describes; whether this kernel can.
+
+    Where the wall cannot be put up, whoever sent the order is told, and the process ends.
+    """
+    order = json.loads(orders.recv_bytes())
+    try:
+        return confine(map(Path, order["hidden"]), map(Path, order["writable"]))
+    except Exception as error:
+        tell_failure(orders, error)
+        raise SystemExit(1) from None
+
+
+def tell_failure(orders: Connection, error: BaseException) -> None:
+    """Send the name and words of an error, and its stack as it would have been printed here."""
+    failure = {"kind": "failed", "name": type(error).__name__, "words": str(error), "printed": traceback.format_exc()}
+    orders.send_bytes(json.dumps(failure).encode())
 
 
 def confine(hidden: Iterable[Path], writable: Iterable[Path]) -> bool:
@@ -60,7 +89,8 @@ def confine(hidden: Iterable[Path], writable: Iterable[Path]) -> bool:
     reading = READ_FILE | READ_DIR
     writing = WRITE_FILE | REMOVE_AND_MAKE
     writing |= (REFER if version >= REFER_SINCE else 0) | (TRUNCATE if version >= TRUNCATE_SINCE else 0)
-    rules = _Ruleset(reading | writing)
+    network = BIND_AND_CONNECT if version >= NETWORK_SINCE else 0
+    rules = _Ruleset(reading | writing, network, ABSTRACT_SOCKETS_AND_SIGNALS if version >= SCOPE_SINCE else 0)
     ruleset = _called(CREATE_RULESET, ctypes.byref(rules), ctypes.sizeof(rules), 0)
     try:
         for path in _beside(Path("/"), secret):
@@ -108,16 +138,14 @@ def _allow(ruleset: int, path: Path, rights: int) -> None:
 
 
 def _renounce() -> None:
-    """Give up, for good, what lets root look into other processes: credentials are among their variables."""
+    """Give up, for good, what lets root look into other processes and at disks."""
     libc = ctypes.CDLL(None, use_errno=True)
-    header, held = (ctypes.c_uint32 * 2)(CAPABILITIES, 0), (ctypes.c_uint32 * 6)()
-    if libc.capget(header, held):
+    header, sets = (ctypes.c_uint32 * 2)(CAPABILITIES, 0), (ctypes.c_uint32 * 6)()
+    if libc.capget(header, sets):
         raise OSError(ctypes.get_errno(), "capget")
-    for capability in LOOKING_INTO_OTHERS:
-        word, bit = divmod(capability, 32)
-        for at in range(3 * word, 3 * word + 3):
-            held[at] &= ~(1 << bit)
-    if libc.capset(header, held):
+    for i in range(6):
+        sets[i] &= CAPABILITIES_KEPT if i < 3 else 0  # capabilities from 32 on are in the second half
+    if libc.capset(header, sets):
         raise OSError(ctypes.get_errno(), "capset")
 
 
