@@ -15,7 +15,7 @@ from town import Town
 
 from density_assets.city import City
 from density_assets.errors import BadInput
-from density_assets.graph.history import ADDRESS, alone
+from density_assets.graph.worker import STORAGE_VARIABLE, alone
 from density_assets.graph.instance import open_instance
 from density_assets.publication.manifest import fingerprint
 from density_assets.settings import load_settings
@@ -108,7 +108,7 @@ def test_a_ledger_moves_to_a_database_by_commands_and_only_there_goes_on(town, t
 
 def test_a_database_of_dagster_is_of_one_city(town, tmp_path, postgres, monkeypatch):
     monkeypatch.setenv("DAGSTER_HOME", "")  # put back afterwards
-    monkeypatch.setenv(ADDRESS, "")
+    monkeypatch.setenv(STORAGE_VARIABLE, "")
     share(town, postgres.new_ledger(), postgres.new_database())
     open_instance(City(load_settings(town.settings), tmp_path / "home"))
     town.set('name = "town"', 'name = "village"')
@@ -131,7 +131,7 @@ def test_an_instance_is_served_by_one_machine(town, tmp_path, postgres):
 def test_a_database_of_dagster_that_does_not_answer_is_named_without_its_password(town, tmp_path, monkeypatch):
     pytest.importorskip("dagster_postgres", reason="needs the extra density-assets[postgres]")
     monkeypatch.setenv("DAGSTER_HOME", "")
-    monkeypatch.setenv(ADDRESS, "")
+    monkeypatch.setenv(STORAGE_VARIABLE, "")
     town.set("[engine]", '[dagster]\nstorage = "postgresql://ann:secret@127.0.0.1:1/d"\n[engine]')
     with pytest.raises(BadInput, match=r"must answer, but postgresql://127\.0\.0\.1:1/d did not") as said_of_it:
         open_instance(City(load_settings(town.settings), tmp_path / "home"))
