@@ -9,8 +9,7 @@ from functools import cache
 from bench.measure import cost
 from density_assets.privacy.charges import Budget, Row, population_name, refuse_over_budget
 from density_assets.privacy.release import Charge
-from density_assets.publication.budget_report import budget_report
-from density_assets.publication.spending import spending, year_so_far
+from density_assets.publication.spending import budget_report, spending, year_so_far
 from density_assets.schemes import SCHEMES
 from density_assets.settings import Settings
 

@@ -25,7 +25,7 @@ from density_assets.graph.freshness import freshness_check, watched
 from density_assets.graph.partitions import weekly_partitions
 from density_assets.graph.past import learns
 from density_assets.graph.zone_rule import refuse_leaks
-from density_assets.publication.pages.lineage import Node
+from density_assets.publication.pages.svg import Node
 from density_assets.schemes import refuse_without_areas
 
 BLUEPRINTS = blueprints(public, confidential, doors, past, estimating, release, register, signing, final, evaluation)

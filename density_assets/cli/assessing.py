@@ -16,7 +16,7 @@ def dpia(
     settings: SettingsFile = None,
 ) -> int:
     """Draft a data-protection impact assessment (GDPR, Art. 35) from the settings; no record is read."""
-    from density_assets.publication.impact_assessment import MARK, impact_assessment, left_to_fill
+    from density_assets.publication.assessment import MARK, impact_assessment, left_to_fill
     from density_assets.settings.environment import settings_here
 
     meant, _ = settings_here()

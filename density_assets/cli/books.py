@@ -29,7 +29,7 @@ def budget(
     from density_assets.city import City
     from density_assets.privacy.charges import budget_to_show
     from density_assets.privacy.policy import under_policy
-    from density_assets.publication.budget_report import budget_report
+    from density_assets.publication.spending import budget_report
 
     city = City.here()
     if give is not None:

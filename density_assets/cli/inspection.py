@@ -19,7 +19,7 @@ from density_assets.geography.regions import city_regions
 from density_assets.geography.source import city_cells, city_footprints, city_towers
 from density_assets.geography.tables import antennas_table
 from density_assets.geography.voronoi import tower_cells
-from density_assets.publication.people_tables import city_factors
+from density_assets.publication.people import city_factors
 from density_assets.records.confinement import named_files, refuse_our_files
 from density_assets.records.damaged_files import named_if_damaged
 from density_assets.records.found_files import how_to_complete, is_complete, record_files

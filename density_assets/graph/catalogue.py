@@ -11,7 +11,7 @@ from density_assets.city import City
 from density_assets.graph.naming import key
 from density_assets.graph.step import Shelf
 from density_assets.publication.pages.audit_page import WITHHELD, Checked
-from density_assets.publication.pages.lineage import Node
+from density_assets.publication.pages.svg import Node
 
 ENDED = {AssetCheckExecutionRecordStatus.SUCCEEDED, AssetCheckExecutionRecordStatus.FAILED}
 

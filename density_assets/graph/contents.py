@@ -37,13 +37,11 @@ from density_assets.publication.files import (
 )
 from density_assets.publication.keeping import published_statement, refuse_other_files
 from density_assets.publication.manifest import Seal
-from density_assets.publication.pages.areas import Area, areas_by_day, city_and_parts
 from density_assets.publication.pages.page import ReportData, report_html
-from density_assets.publication.pages.people_for_page import people_for_page
 from density_assets.publication.public_inputs import INPUTS_FILE, PublicInputs
-from density_assets.publication.region_sums import REGION_FILES
 from density_assets.publication.release_files import Counted, names_of_inputs, table_files
 from density_assets.publication.statement import Facts, as_markdown, statement
+from density_assets.publication.sums import REGION_FILES, areas_by_day, city_and_parts, people_for_page
 from density_assets.publication.verification import read_statement
 from density_assets.publication.vintages import PROVISIONAL_ESTIMATE, named_final
 from density_assets.quality.worth import Worth, worth_of
@@ -211,7 +209,7 @@ def page_file(
             manifest=files.file("manifest", "json").name,
             fingerprint=seal.fingerprint,
             vintage=_vintage(step),
-            areas=_areas(of),
+            areas=areas_by_day(of.week, parts),
             warning=" ".join(worth.warnings),
             sums=summary,
             groups={name: np.flatnonzero(part).tolist() for name, part in parts.items()},
@@ -229,14 +227,6 @@ def _downloads(step: Step, of: Counted, beside: Mapping[str, str]) -> dict[str, 
     files = ((label, step.files.file(*name)) for name, label in LABELS.items())
     listed = {label: file.name for label, file in files if file in there}
     return {**listed, **beside, "Audit of all releases": AUDIT_PAGE}
-
-
-def _areas(of: Counted) -> list[Area]:
-    """Sums that readers ask for first; none where nothing tells their errors."""
-    week = of.week
-    if week.sums is None:
-        return []
-    return areas_by_day(week.sums, *counts_and_errors(of.density), of.cells.centroids, week.happens, of.inputs.regions)
 
 
 def _vintage(step: Step) -> str:

@@ -13,11 +13,8 @@ from pydantic import ValidationError
 from density_assets.graph.contents import names_of_counts
 from density_assets.graph.step import Step
 from density_assets.privacy.accounts import Accounts
-from density_assets.publication.datapackage import data_package
-from density_assets.publication.dataset import Dataset
-from density_assets.publication.dcat import dcat
-from density_assets.publication.deployment import deployment
-from density_assets.publication.files import DESCRIPTIONS, sizes_and_digests
+from density_assets.publication.catalogues import Dataset, data_package, dcat, deployment
+from density_assets.publication.files import DESCRIPTIONS
 from density_assets.publication.keeping import published_record
 from density_assets.settings.people import PublicationSettings
 
@@ -28,8 +25,9 @@ def description_files(step: Step, said: Mapping[str, Any], accounts: Accounts) -
     said: the statement, whose files lie there already, as do those of the counts.
     """
     stated = [step.files.file(*name) for name in (("privacy_statement", "json"), ("privacy_statement", "md"))]
-    files = sizes_and_digests([*names_of_counts(step), *stated, step.files.file("ledger", "json")])
-    dataset = Dataset(step.files, dict(said), files, _licensed(step, accounts))
+    files = [*names_of_counts(step), *stated, step.files.file("ledger", "json")]
+    contents = {file.name: file.read_bytes() for file in files}
+    dataset = Dataset(step.files, said, contents, _licensed(step, accounts))
     makers = (data_package, dcat, deployment)
     return {step.files.file(*name): make(dataset) for name, make in zip(DESCRIPTIONS, makers, strict=True)}
 

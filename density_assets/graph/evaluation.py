@@ -24,9 +24,7 @@ from density_assets.graph.assets import asset
 from density_assets.graph.columns import column
 from density_assets.graph.step import Made, RecordStep
 from density_assets.privacy.zones import Zone
-from density_assets.publication.pictures.errors import box_plots, errors_by_hour_of_day, errors_over_week
-from density_assets.publication.pictures.maps import metric_map
-from density_assets.publication.pictures.picture import png
+from density_assets.publication.pictures import box_plots, errors_by_hour_of_day, errors_over_week, metric_map, png
 from density_assets.quality.accuracy import (
     by_hour_of_day,
     emd_per_hour,

@@ -26,7 +26,7 @@ from density_assets.graph.step import Made, Step
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.estimates import WITH_EARLIER_WEEKS, DrawUsed, Estimated
 from density_assets.privacy.zones import Zone
-from density_assets.publication.pictures.rhythm import week_rhythm
+from density_assets.publication.pictures import week_rhythm
 from density_assets.schemes import learning_scheme
 from density_assets.schemes.learning import learned
 from density_assets.schemes.scheme import SERIES, TOTALS

@@ -24,8 +24,8 @@ from density_assets.graph.assets import asset
 from density_assets.graph.columns import CALENDAR, SETTINGS, Columns, column
 from density_assets.graph.step import Made, Step
 from density_assets.privacy.zones import Zone
-from density_assets.publication.people_tables import city_factors, factors_table
-from density_assets.publication.pictures.maps import cover_map, outline_map
+from density_assets.publication.people import city_factors, factors_table
+from density_assets.publication.pictures import cover_map, outline_map
 
 CELL_ID = "identifier of the cell"
 TOWER_ID = "identifier of the tower site"

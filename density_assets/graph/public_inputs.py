@@ -11,7 +11,7 @@ from dataclasses import replace
 from density_assets.city import City
 from density_assets.geography.regions import CELL, city_regions, regions_from
 from density_assets.graph.step import Step
-from density_assets.publication.people_tables import city_factors, factors_from
+from density_assets.publication.people import city_factors, factors_from
 from density_assets.publication.public_inputs import INPUTS_FILE, PublicInputs, inputs_in, published_inputs, written
 from density_assets.publication.verification import content_of
 from density_assets.settings import Settings

@@ -24,16 +24,14 @@ from density_assets.privacy.estimates import FINAL, PROVISIONAL
 from density_assets.privacy.policy import under_policy
 from density_assets.privacy.promise import explain_release
 from density_assets.privacy.zones import Zone
-from density_assets.publication.attack_tests import attack_tests
-from density_assets.publication.decided import changes, decisions
+from density_assets.publication.assessment import attack_tests
 from density_assets.publication.files import AUDIT_PAGE
 from density_assets.publication.manifest import fingerprint
 from density_assets.publication.pages.audit_page import AuditData, Checked, audit_html, audit_markdown
-from density_assets.publication.pages.lineage import Node
-from density_assets.publication.pages.spending_chart import spending_svg
+from density_assets.publication.pages.svg import Node, spending_svg
 from density_assets.publication.register import Entry, register
 from density_assets.publication.software import software
-from density_assets.publication.spending import spending, year_so_far
+from density_assets.publication.spending import changes, decisions, spending, year_so_far
 from density_assets.schemes import SCHEMES
 from resources.tables.files import write_durably
 from resources.tables.release_database import LISTED, export

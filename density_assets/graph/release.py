@@ -33,8 +33,7 @@ from density_assets.privacy.estimates import Estimated
 from density_assets.privacy.zones import Zone
 from density_assets.publication.files import counts_and_errors, digests
 from density_assets.publication.manifest import Seal
-from density_assets.publication.pictures.maps import value_map
-from density_assets.publication.pictures.rhythm import week_rhythm
+from density_assets.publication.pictures import value_map, week_rhythm
 from density_assets.publication.statement import as_markdown
 from density_assets.schemes.scheme import SERIES, TOTALS
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import dagster as dg
 
 from density_assets.privacy.zones import Zone, ZoneLeak
-from density_assets.publication.pages.lineage import Node
+from density_assets.publication.pages.svg import Node
 
 
 def refuse_leaks(assets: Iterable[dg.AssetsDefinition]) -> None:

@@ -3,11 +3,22 @@
 The data dictionary, the metadata of Parquet files, the schemas of the data package and the columns of SDMX all follow
 from here. A column that a release does not have is left out: `described` goes by the columns of the table itself, and
 refuses one that is not described. Whoever adds a column to a file adds a line here, and nothing else.
+
+`described_parquet` writes them: whatever reads Parquet gets dates as dates and moments as moments; what reads metadata
+too (pyarrow, R arrow, DuckDB's `parquet_kv_metadata`) gets the words of the data dictionary. With `geo_metadata` a file
+with outlines is GeoParquet 1.1, a map for GeoPandas, QGIS, DuckDB and R sf.
 """
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import shapely
+from numpy.typing import NDArray
 
 from density_assets.publication.sum_errors import MEANING
 
@@ -15,6 +26,15 @@ Kind = Literal["string", "integer", "number", "boolean", "date", "datetime", "ge
 OF_PEOPLE = "people"
 VISITS = "visits"  # a device seen in a cell in an hour; not people
 WIDTH = "95 % interval"
+GEOMETRY = "geometry"
+ARROW_TYPES: dict[Kind, pa.DataType] = {
+    "string": pa.string(),
+    "integer": pa.int64(),
+    "number": pa.float64(),
+    "boolean": pa.bool_(),
+    "date": pa.date32(),
+    "geometry": pa.binary(),
+}
 
 
 @dataclass(frozen=True)
@@ -176,3 +196,43 @@ def as_markdown(columns: Columns) -> str:
     rows = [(f"`{of.name}`", of.kind, of.unit, of.meaning) for of in columns]
     first, *others = (f"| {' | '.join(row)} |" for row in (head, *rows))
     return "\n".join([first, f"|{'---|' * len(head)}", *others])
+
+
+def described_parquet(table: pl.DataFrame, columns: Columns, about: Mapping[str, Any]) -> bytes:
+    """The content of a Parquet file: the same bytes for the same table.
+
+    columns: what describes those of the table, in its order. about: what is said of the whole, as text or JSON.
+    """
+    arrow = table.to_arrow()
+    fields = [_arrow_field(column, arrow.schema.field(column.name)) for column in columns]
+    metadata = {name: value if isinstance(value, str) else json.dumps(value) for name, value in about.items()}
+    sink = pa.BufferOutputStream()
+    pq.write_table(arrow.cast(pa.schema(fields, metadata=metadata)), sink, compression="zstd")
+    return bytes(sink.getvalue())
+
+
+def _arrow_field(column: Column, found: pa.Field) -> pa.Field:
+    """A column as it is kept: a moment keeps its zone, a short number its width."""
+    as_found = pa.types.is_timestamp(found.type) or pa.types.is_floating(found.type) or pa.types.is_integer(found.type)
+    said = {"kind": column.kind, "meaning": column.meaning, "unit": column.unit, "concept": column.concept}
+    return pa.field(
+        column.name,
+        found.type if as_found else ARROW_TYPES[column.kind],
+        nullable=not column.required,
+        metadata={name: text for name, text in said.items() if text},
+    )
+
+
+def with_geometry(table: pl.DataFrame, outlines: NDArray[Any]) -> pl.DataFrame:
+    """The table with outlines as well-known binary, in its order."""
+    return table.with_columns(pl.Series(GEOMETRY, shapely.to_wkb(outlines).tolist(), dtype=pl.Binary))
+
+
+def geo_metadata(outlines: NDArray[Any]) -> dict[str, Any]:
+    """What the key `geo` of the file says; without a reference system, degrees of OGC:CRS84 are meant."""
+    about = {
+        "encoding": "WKB",
+        "geometry_types": sorted({outline.geom_type for outline in outlines}),
+        "bbox": shapely.total_bounds(outlines).tolist(),
+    }
+    return {"version": "1.1.0", "primary_column": GEOMETRY, "columns": {GEOMETRY: about}}

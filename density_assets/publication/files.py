@@ -202,10 +202,3 @@ def digests(files: list[Path]) -> dict[str, str]:
         with file.open("rb") as handle:
             by_name[file.name] = hashlib.file_digest(handle, "sha256").hexdigest()
     return by_name
-
-
-def sizes_and_digests(files: list[Path]) -> dict[str, tuple[str, int]]:
-    """SHA-256 and size of each file, by name."""
-    return {
-        name: (digest, file.stat().st_size) for file, (name, digest) in zip(files, digests(files).items(), strict=True)
-    }

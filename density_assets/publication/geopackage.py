@@ -2,7 +2,8 @@
 
 Two layers: `cells` with the week of each cell, and `density` with a feature for each cell and hour. Outlines are
 stored once: `density` is a view of numbers, outlines and times, so that 168 hours of a cell cost numbers only. Hours
-that do not happen are not in it. Every date in the file is that of the week: the same counts are the same bytes.
+that do not happen are not in it. A style travels in the file, in the table QGIS looks for: which columns hold the start
+and end of what a feature shows, so that the temporal controller animates it, and classes of counts with their colours.
 """
 
 import sqlite3
@@ -10,7 +11,9 @@ import struct
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import polars as pl
@@ -20,8 +23,72 @@ from numpy.typing import NDArray
 from density_assets.calendar import HOURS, WeekClock
 from density_assets.publication.columns import Column, Columns, Kind
 from density_assets.publication.files import hour_start
-from density_assets.publication.qgis_style import END, START, style
 from density_assets.sql_names import quoted
+
+START, END = "time_start", "time_end"  # columns of the layer
+COLOURS = ("#ffffe5", "#fee391", "#fe9929", "#ec7014", "#cc4c02", "#662506")  # light to dark, told apart by everybody
+SHARES = (0.25, 0.5, 0.75, 0.9, 0.98)  # of all counts that lie below each break
+MODE_START_AND_END, BEGIN_WITHOUT_END = "2", "0"  # as QGIS numbers them
+
+
+def qgis_style(column: str, counts: NDArray[np.int64]) -> str:
+    """The style of a layer with one feature per cell and hour, as QML."""
+    root = ET.Element("qgis", styleCategories="AllStyleCategories", version="3.34.0")
+    _temporal(root)
+    breaks = sorted({0.0, *np.quantile(counts, SHARES).round().tolist(), float(counts.max(initial=1))})
+    _renderer(root, column, breaks)
+    return ET.tostring(root, encoding="unicode")
+
+
+def _temporal(root: ET.Element) -> None:
+    """A feature is shown from its start, and no more at its end."""
+    temporal = ET.SubElement(
+        root,
+        "temporal",
+        enabled="1",
+        mode=MODE_START_AND_END,
+        startField=START,
+        endField=END,
+        limitMode=BEGIN_WITHOUT_END,
+        accumulate="0",
+        durationField="",
+        durationUnit="h",
+        fixedDuration="0",
+        startExpression="",
+        endExpression="",
+    )
+    fixed = ET.SubElement(temporal, "fixedRange")
+    ET.SubElement(fixed, "start")
+    ET.SubElement(fixed, "end")
+
+
+def _renderer(root: ET.Element, column: str, breaks: Sequence[float]) -> None:
+    renderer = ET.SubElement(
+        root,
+        "renderer-v2",
+        type="graduatedSymbol",
+        attr=column,
+        graduatedMethod="GraduatedColor",
+        symbollevels="0",
+        enableorderby="0",
+        forceraster="0",
+    )
+    ranges, symbols = ET.SubElement(renderer, "ranges"), ET.SubElement(renderer, "symbols")
+    for number, (lower, upper) in enumerate(pairwise(breaks)):
+        label = f"{lower:,.0f} to {upper:,.0f}"
+        said = {"lower": f"{lower:.0f}", "upper": f"{upper:.0f}", "symbol": str(number), "label": label}
+        ET.SubElement(ranges, "range", said, render="true")
+        symbol = ET.SubElement(symbols, "symbol", type="fill", name=str(number), alpha="0.8", clip_to_extent="1")
+        layer = ET.SubElement(symbol, "layer", {"class": "SimpleFill", "enabled": "1", "locked": "0", "pass": "0"})
+        options = ET.SubElement(layer, "Option", type="Map")
+        for name, value in {"color": _rgba(number), "style": "solid", "outline_style": "no"}.items():
+            ET.SubElement(options, "Option", name=name, type="QString", value=value)
+
+
+def _rgba(number: int) -> str:
+    colour = COLOURS[min(number, len(COLOURS) - 1)]
+    return ",".join(str(int(colour[at : at + 2], 16)) for at in (1, 3, 5)) + ",255"
+
 
 APPLICATION, VERSION = 0x47504B47, 10300  # "GPKG", 1.3
 DEGREES = 4326
@@ -150,7 +217,7 @@ def _density(connection: sqlite3.Connection, counts: pl.DataFrame, columns: Colu
 
 def _style(connection: sqlite3.Connection, counts: pl.DataFrame, clock: WeekClock) -> None:
     changed = _moment(datetime.combine(clock.week, datetime.min.time(), UTC))
-    row = ("density", "geom", "visits", style("count", counts["count"].to_numpy()), "visits hour by hour", changed)
+    row = ("density", "geom", "visits", qgis_style("count", counts["count"].to_numpy()), "visits hour by hour", changed)
     connection.execute(
         "insert into layer_styles (f_table_catalog, f_table_schema, f_table_name, f_geometry_column, stylename, "
         "styleqml, stylesld, useasdefault, description, owner, ui, update_time) "

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from density_assets.publication.files import COUNT_FILES, DESCRIPTIONS, ERRORS_OF_SUMS, FURTHER_FILES, Naming
 from density_assets.publication.public_inputs import INPUTS_FILE
-from density_assets.publication.region_sums import REGION_FILES
+from density_assets.publication.sums import REGION_FILES
 from density_assets.publication.verification import digests_in
 
 OF_WEEKS = (*COUNT_FILES, *FURTHER_FILES, *DESCRIPTIONS, ERRORS_OF_SUMS, *REGION_FILES, INPUTS_FILE)

@@ -1,11 +1,12 @@
-"""From visits to people, by public factors: what follows from a release and a statement of a person, at no cost.
+"""From visits to people, by public factors: what follows from a release and what a person states, at no cost.
 
 A device is counted in a cell and hour if it is there, is one of this operator's, and leaves a record in it. So
 
     people = visits / (market share · devices per person · active share)
 
 with the first two by cell and the last by hour. People per visit are thus a number of the cell times a number of the
-hour, and the error of any sum of people is that of a sum of visits with weights.
+hour, and the error of any sum of people is that of a sum of visits with weights. Factors are numbers of the settings,
+or public tables by cell, by region or by hour.
 
 Intervals hold the noise of the release and the bounds of the factors. With factors anywhere between their bounds the
 people of a sum lie between its visits at the fewest and at the most people per visit; each of these is known up to
@@ -13,17 +14,31 @@ noise. So the interval reaches from 1.96 standard errors below the one to 1.96 a
 are between their bounds, and however they go together, it holds with 95 % at least.
 """
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from density_assets.calendar import HOURS
+from density_assets.errors import BadInput, some
 from density_assets.estimation.rounding import round_by_largest_remainder
-from density_assets.publication.sums import WITHIN, WeekCounts
+from density_assets.geography.public_csv import with_points
+from density_assets.geography.public_tables import column_of, read_public_table, refuse_other_keys
+from density_assets.geography.regions import CELL, REGION, Regions
+from density_assets.publication.sum_errors import WITHIN, WeekCounts
+from density_assets.settings import Settings
+from density_assets.settings.people import FACTORS, refuse_disordered, refuse_outside
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+HOUR = "hour"
+OF_HOURS = ("active_share",)  # the others are of cells
+HOURS_OF_DAY = 24
+ENDS = ("low", "value", "high")  # of what a factor may be
 
 
 @dataclass(frozen=True)
@@ -146,3 +161,117 @@ def _within(number: Ints, low: Floats, high: Floats) -> People:
         np.maximum(np.minimum(np.floor(low), number), 0.0),
         np.maximum(np.ceil(high), number),
     )
+
+
+def city_factors(settings: Settings, cell_ids: list[str], regions: Regions | None) -> PeopleFactors | None:
+    """The factors that settings state; none if they state none."""
+    if not settings.people.stated:
+        return None
+    return PeopleFactors(**{name: _factor(settings, name, cell_ids, regions) for name in FACTORS})
+
+
+def factors_table(factors: PeopleFactors, cell_ids: list[str]) -> pl.DataFrame:
+    """One row per factor and cell or hour."""
+    return pl.concat([_rows(name, getattr(factors, name), cell_ids) for name in FACTORS])
+
+
+def factors_from(table: pl.DataFrame) -> PeopleFactors:
+    """The factors that a table holds."""
+    of = {name: table.filter(pl.col("factor") == name) for name in FACTORS}
+    return PeopleFactors(**{name: Factor(**{end: rows[end].to_numpy() for end in ENDS}) for name, rows in of.items()})
+
+
+def _rows(name: str, factor: Factor, cell_ids: list[str]) -> pl.DataFrame:
+    size = len(factor.value)
+    of_hours = name in OF_HOURS
+    keys = {CELL: [None] * size if of_hours else cell_ids, HOUR: list(range(HOURS)) if of_hours else [None] * size}
+    ends = {end: getattr(factor, end) for end in ENDS}
+    return pl.DataFrame({"factor": [name] * size, **keys, **ends}, schema_overrides={CELL: pl.String, HOUR: pl.Int64})
+
+
+def _factor(settings: Settings, name: str, cell_ids: list[str], regions: Regions | None) -> Factor:
+    """A factor of every cell, or of every hour of the week."""
+    file = settings.people.tables.get(name)
+    if file is None:
+        size = HOURS if name in OF_HOURS else len(cell_ids)
+        return Factor(**{end: np.full(size, v) for end, v in zip(ENDS, settings.people.bounds(name), strict=True)})
+    path = settings.path(file)
+    table = read_public_table(path, name)
+    return _of_hours(table, path, name) if name in OF_HOURS else _of_cells(table, path, name, cell_ids, regions)
+
+
+def _of_hours(table: pl.DataFrame, path: Path, name: str) -> Factor:
+    """Of 24 hours of the day, or of 168 of the week."""
+    key = column_of(table, path, HOUR, HOUR)
+    hours = HOURS if len(table) > HOURS_OF_DAY else HOURS_OF_DAY
+    numbered = table.with_columns(_plain_numbers(table[key]))
+    refuse_other_keys(numbered[key], [str(hour) for hour in range(hours)], path, f"hour from 0 to {hours - 1}")
+    ordered = numbered.sort(pl.col(key).cast(pl.Int64))
+    return _values(ordered, key, path, name, lambda values: np.tile(values, HOURS // hours))
+
+
+def _of_cells(table: pl.DataFrame, path: Path, name: str, cell_ids: list[str], regions: Regions | None) -> Factor:
+    """Of cells, or of the regions that cells belong to."""
+    if CELL in table.columns or REGION not in table.columns:
+        key = column_of(table, path, "cell_id", CELL)
+        refuse_other_keys(table[key], cell_ids, path, "cell of the city")
+        return _values(_in_order(table, key, cell_ids), key, path, name, np.asarray)
+    if regions is None:
+        raise BadInput(
+            f"{path.name}: {name} is given by region, but the city has none: give city.regions or city.region_id, or a "
+            f"table with a column {CELL!r}"
+        )
+    known = regions
+    refuse_other_keys(table[REGION], known.ids, path, "region of the city")
+    return _values(_in_order(table, REGION, list(known.ids)), REGION, path, name, lambda values: values[known.of_cell])
+
+
+def _in_order(table: pl.DataFrame, key: str, wanted: list[str]) -> pl.DataFrame:
+    return pl.DataFrame({key: wanted}).join(table, on=key, maintain_order="left")
+
+
+def _values(table: pl.DataFrame, key: str, path: Path, name: str, expand: Callable[[Floats], Floats]) -> Factor:
+    """The factor of each row, with its bounds where there are columns of them."""
+    column = column_of(table, path, name, name)
+    bounds = {end: f"{name}_{end}" for end in ("low", "high") if f"{name}_{end}" in table.columns}
+    if len(bounds) == 1:
+        raise BadInput(
+            f"{path.name}: bounds must be two, {name}_low and {name}_high, or none, got {next(iter(bounds.values()))}"
+        )
+    columns = {"value": column, "low": column, "high": column, **bounds}
+    numbers = {end: _numbers(table[columns[end]], path, name) for end in ENDS}
+    _refuse_disordered(numbers, table[key], path, name)
+    return Factor(**{end: expand(values) for end, values in numbers.items()})
+
+
+def _refuse_disordered(numbers: Mapping[str, Floats], keys: pl.Series, path: Path, name: str) -> None:
+    for key, low, value, high in zip(keys, *(numbers[end].tolist() for end in ENDS), strict=True):
+        try:
+            refuse_disordered(name, low, value, high)
+        except ValueError as problem:
+            raise BadInput(f"{path.name}: {problem} ({keys.name} {key})") from None
+
+
+def _numbers(texts: pl.Series, path: Path, name: str) -> Floats:
+    """A column as numbers that the factor can have."""
+    numbers = with_points(texts).cast(pl.Float64, strict=False).to_numpy()
+    wrong = [text for text, number in zip(texts, numbers.tolist(), strict=True) if not _possible(name, number)]
+    if wrong:
+        raise BadInput(
+            f"{path.name}: {texts.name!r} must hold numbers that {name} can be, with a decimal point, or all with "
+            f"a comma, found {len(wrong)} others: {some(map(repr, wrong))}"
+        )
+    return numbers
+
+
+def _possible(name: str, number: float) -> bool:
+    try:
+        refuse_outside(name, number)
+    except ValueError:
+        return False
+    return True
+
+
+def _plain_numbers(texts: pl.Series) -> pl.Series:
+    """Whole numbers without leading zeros: hour 07 is hour 7; what is none stays as it is."""
+    return texts.cast(pl.Int64, strict=False).cast(pl.String).fill_null(texts).alias(texts.name)

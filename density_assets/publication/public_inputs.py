@@ -20,8 +20,7 @@ from density_assets.geography.regions import Regions, regions_named
 from density_assets.privacy.accounts import Entry
 from density_assets.publication.files import Naming
 from density_assets.publication.keeping import PublishedStays
-from density_assets.publication.people import Factor, PeopleFactors
-from density_assets.publication.people_tables import ENDS, OF_HOURS
+from density_assets.publication.people import ENDS, OF_HOURS, Factor, PeopleFactors
 from density_assets.publication.verification import content_of, digests_in
 from density_assets.settings.people import FACTORS
 

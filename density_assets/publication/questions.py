@@ -20,12 +20,11 @@ from density_assets.damage import POLARS_DAMAGE
 from density_assets.errors import BadInput, nearest
 from density_assets.estimation.weeks.summary import Summary
 from density_assets.geography.regions import Regions
-from density_assets.publication.counts import interval
 from density_assets.publication.files import ERRORS_OF_SUMS, counts_and_errors
 from density_assets.publication.people import people_of_sums
 from density_assets.publication.public_inputs import INPUTS_FILE, PublicInputs, inputs_in
-from density_assets.publication.sum_errors import summary_from
-from density_assets.publication.sums import WeekCounts
+from density_assets.publication.sum_errors import WeekCounts, summary_from
+from density_assets.publication.sums import interval
 from density_assets.publication.verification import content_of
 
 Floats = NDArray[np.float64]

@@ -16,19 +16,31 @@ from numpy.typing import NDArray
 from density_assets.calendar import HOURS, WeekClock
 from density_assets.geography.cells_and_towers import Cells
 from density_assets.privacy.release import Identity
-from density_assets.publication.cell_totals import cell_totals
-from density_assets.publication.columns import CELLS, DENSITY, MEASUREMENTS, REGIONS, SUMS, Columns, described
-from density_assets.publication.counts import counts_with_intervals, with_moments
-from density_assets.publication.described_parquet import described_parquet
+from density_assets.publication.catalogues import sdmx_csv
+from density_assets.publication.columns import (
+    CELLS,
+    DENSITY,
+    MEASUREMENTS,
+    REGIONS,
+    SUMS,
+    Columns,
+    described,
+    described_parquet,
+    geo_metadata,
+    with_geometry,
+)
 from density_assets.publication.files import ERRORS_OF_SUMS, Naming, counts_and_errors, dictionary, geojson, in_degrees
 from density_assets.publication.geopackage import geopackage
-from density_assets.publication.geoparquet import geo_metadata, with_geometry
 from density_assets.publication.people import People, people_in_cells, people_of_each_cell
 from density_assets.publication.public_inputs import INPUTS_FILE, PublicInputs, explained, written
-from density_assets.publication.region_sums import REGION_FILES, region_sums
-from density_assets.publication.sdmx import sdmx_csv
-from density_assets.publication.sum_errors import summary_from
-from density_assets.publication.sums import WeekCounts
+from density_assets.publication.sum_errors import WeekCounts, summary_from
+from density_assets.publication.sums import (
+    REGION_FILES,
+    cell_totals,
+    counts_with_intervals,
+    region_sums,
+    with_moments,
+)
 from density_assets.quality.worth import Worth, worth_of
 from density_assets.series import happening
 

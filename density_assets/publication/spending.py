@@ -1,15 +1,29 @@
-"""What releases have cost a population, week by week: alone, in the calendar year, in 52 weeks and in all."""
+"""What the ledger says of a population, in words: what releases cost, what plans would cost, what people decided.
 
-from collections.abc import Iterable, Sequence
+spending        epsilon week by week: alone, in the calendar year, in 52 weeks and in all
+budget_report   what was spent, what is left and what plans would cost, for a terminal
+decisions       what people decided; `changes` what is otherwise from one release to the next, so that nobody has to
+                compare two statements by hand to see that a clamp, a version or a budget is another one
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from itertools import accumulate, groupby
+from itertools import accumulate, groupby, pairwise
 from typing import Any
 
-from density_assets.privacy.charges import Row, weekly_costs
+from density_assets.privacy.accounts import Accounts, Body, Entry
+from density_assets.privacy.acknowledged import INPUT
+from density_assets.privacy.charges import Budget, Row, population_name, weekly_costs
 from density_assets.privacy.composition import NOTHING, Composition, compose
-from density_assets.privacy.periods import WEEK, YEAR, Weeks, rolling_years
+from density_assets.privacy.events import Event
+from density_assets.privacy.periods import WEEK, YEAR, Period, Weeks, calendar_year, periods_with, rolling_years, worst
+from density_assets.privacy.planning import AHEAD, epsilon_that_fits, weeks_that_fit
 from density_assets.privacy.release import Charge
+from density_assets.schemes import SCHEMES
+from density_assets.schemes.expected import expected_errors, expected_worth, foreseen_noise
+from density_assets.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -101,3 +115,191 @@ def _worst_rolling(weeks: Weeks, delta: float) -> dict[date, float]:
 
 def _number(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def budget_report(
+    settings: Settings, budget: Budget, rows: Sequence[Row], week: date, planned: int, towers: int | None = None
+) -> str:
+    """A population's budget: spent, left, the next release, and `planned` weeks in a row like it.
+
+    week: its calendar year is shown; plans begin with it, or after the last week that was charged.
+    towers: of the public geography; without them no error is foretold.
+    """
+    population = population_name(settings)
+    weeks = weekly_costs(rows, population)
+    charges = [row.charge for row in rows if row.charge.population == population]
+    releases = releases_of(charges)
+    following = max([week, *(charged + WEEK for charged in weeks)])
+    promise = f"epsilon {settings.privacy.epsilon:g}, delta {settings.privacy.delta:g}"
+    lines = [
+        f"{population}: any 52 consecutive weeks and any calendar year may cost epsilon {budget.epsilon:g} at delta "
+        f"{budget.delta:g}",
+        *_spent(weeks, len(releases), calendar_year(week), budget),
+        f"to come, from the week of {following} on, one release a week at {promise}",
+        *_to_come(settings, weeks, following, planned, budget, towers),
+    ]
+    return "\n".join(lines)
+
+
+def _spent(weeks: Weeks, releases: int, year: Period, budget: Budget) -> Iterator[str]:
+    yield f"  charged so far       {counted(releases, len(weeks))}"
+    if weeks:
+        rolling = worst(rolling_years(min(weeks), max(weeks)), weeks, budget.delta)
+        yield f"  costliest 52 weeks   {_of_budget(rolling, weeks, budget)}, from {rolling.first} to {rolling.last}"
+    yield f"  {year.name}   {_of_budget(year, weeks, budget)}"
+    yield f"  all weeks together   {sum(weeks.values(), NOTHING).epsilon(budget.delta):.3f}"
+
+
+def _to_come(
+    settings: Settings, weeks: Weeks, first: date, planned: int, budget: Budget, towers: int | None
+) -> Iterator[str]:
+    release = compose(release_events(settings))
+    after = {**weeks, first: release}
+    period = worst(periods_with(first), after, budget.delta)
+    makes = period.cost(after).epsilon(budget.delta)
+    verdict = "fits" if makes <= budget.epsilon else "would be refused"
+    yield f"  the next one         {release.epsilon(budget.delta):.3f} alone, {makes:.3f} in the {period}: {verdict}"
+    yield from _foretold(settings, towers)
+    fit = weeks_that_fit(weeks, release, first, budget.epsilon, budget.delta)
+    yield f"  weeks that fit       {fit if fit < AHEAD else 'any number: what is spent expires as fast'}"
+    each = epsilon_that_fits(
+        lambda epsilon: release_events(settings, epsilon),
+        lambda one: weeks_that_fit(weeks, one, first, budget.epsilon, budget.delta, planned) == planned,
+        budget.epsilon,
+    )
+    said = math.floor(1_000 * each) / 1_000  # rounded down, so that what is said fits
+    yield f"  {planned} weeks in a row fit at " + (f"epsilon {said:.3f} each" if each else "no epsilon")
+    if said:
+        yield from _foretold(settings.with_epsilon(said), towers)
+
+
+def _foretold(settings: Settings, towers: int | None) -> Iterator[str]:
+    """By how much a cell and hour will be off, week by week, and what the first week is worth."""
+    noise, told = foreseen_noise(settings, towers), expected_worth(settings, towers)
+    if noise is None or told is None:
+        return
+    by_week = ", ".join(f"{_at_most_all(error)} in week {week}" for week, error in expected_errors(noise).items())
+    yield f"    mean error         of a cell and hour, relative to it: {by_week}"
+    yield f"    the first week     {told.note}"
+
+
+def _at_most_all(error: float) -> str:
+    return f"{error:.1%}" if error < 1.0 else "more than 100%"
+
+
+def _of_budget(period: Period, weeks: Weeks, budget: Budget) -> str:
+    spent = period.cost(weeks).epsilon(budget.delta)
+    charged = counted_weeks(sum(map(period.holds, weeks)))
+    return f"{spent:.3f} spent on {charged}, {budget.epsilon - spent:.3f} left"
+
+
+def release_events(settings: Settings, epsilon: float | None = None) -> list[Event]:
+    """Everything one release of these settings would be charged."""
+    if epsilon is not None:
+        settings = settings.with_epsilon(epsilon)
+    plan = SCHEMES[settings.scheme.name].plan(settings)
+    return [event for door in plan.values() for event in door]
+
+
+SAID: dict[str, Callable[[Body], str]] = {  # what each kind of decision says, from its body
+    "opened": lambda body: "opened the ledger" + (", taking over version 1" if body["adopted"] else ""),
+    "declared": lambda body: "opened it for records of real people",
+    "moved": lambda body: "said that it was moved or restored, not copied",
+    "restored": lambda body: (
+        f"put back a copy that ended with entry {body['row']}; what was charged after is not known"
+    ),
+    "key": lambda body: f"changed the key{'' if body['signed'] else ', without the old key saying so'}",
+    "policy": lambda body: f"set the policy {body['sha256'][:12]}",
+    "budget": lambda body: f"gave {body['population']} a budget of ({body['epsilon']:g}, {body['delta']:g})",
+    "approval": lambda body: (
+        f"acknowledged what the files of {body['city']} are understood as (input settings {body['inputs'][:12]})"
+        if body["what"] == INPUT
+        else f"approved revision {body['revision']} of the week of {body['week']}, {body['city']}"
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One thing that somebody decided."""
+
+    at: str
+    by: str
+    what: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Change:
+    """What is otherwise in a release than in the one before it, of the same city.
+
+    differences: by name, what it was and what it is.
+    """
+
+    city: str
+    before: str
+    after: str
+    differences: Mapping[str, tuple[str, str]]
+
+
+def decisions(accounts: Accounts, population: str) -> list[Decision]:
+    """Everything people decided that matters for a population, oldest first; revisions among it."""
+    decided = [entry for entry in accounts.of(*SAID) if entry.body.get("population", population) == population]
+    revised = [_revision(row) for row in _first_charges(accounts, population) if row.charge.revision > 1]
+    said = [(entry.row, _decision(entry)) for entry in decided] + revised
+    return [decision for _, decision in sorted(said, key=lambda pair: pair[0])]
+
+
+def changes(accounts: Accounts, population: str) -> list[Change]:
+    """What changed from each release to the next one of its city, in the order in which they were charged."""
+    charged = [row for row in _first_charges(accounts, population) if row.release]
+    cities = sorted({row.charge.city for row in charged})
+    return [
+        Change(city, _name(before), _name(after), differences)
+        for city in cities
+        for before, after in pairwise(row for row in charged if row.charge.city == city)
+        if (differences := dict(_differences(_described(before), _described(after))))
+    ]
+
+
+def _decision(entry: Entry) -> Decision:
+    body = entry.body
+    return Decision(entry.at, body["by"], SAID[entry.kind](body), body["reason"])
+
+
+def _revision(row: Row) -> tuple[int, Decision]:
+    what = f"asked for revision {row.charge.revision} of the week of {row.charge.week}, {row.charge.city}"
+    return row.entry, Decision(row.at, row.by, what, row.reason)
+
+
+def _first_charges(accounts: Accounts, population: str) -> list[Row]:
+    """One charge of each release, the first."""
+    firsts: dict[tuple[Any, ...], Row] = {}
+    for row in accounts.rows:
+        if row.charge.population == population and row.entry:
+            firsts.setdefault((*row.charge.identity().values(), (row.release or {}).get("name")), row)
+    return list(firsts.values())
+
+
+def _described(row: Row) -> dict[str, Any]:
+    release, charge = row.release or {}, row.charge
+    named = {name: release.get(name) for name in ("scheme", "calibration", "version", "geography")}
+    software = {f"software: {name}": number for name, number in (row.software or {}).items()}
+    promise = {"epsilon": charge.epsilon, "delta": charge.delta}
+    return {**promise, **named, **release.get("parameters", {}), **software}
+
+
+def _differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, str]]]:
+    for name in {**before, **after}:
+        if before.get(name) != after.get(name):
+            yield name, (_short(before.get(name)), _short(after.get(name)))
+
+
+def _short(value: Any) -> str:
+    text = "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{text[:16]}…" if len(text) == 64 else text
+
+
+def _name(row: Row) -> str:
+    revision = f", revision {row.charge.revision}" if row.charge.revision > 1 else ""
+    return f"{row.charge.week}{revision}"

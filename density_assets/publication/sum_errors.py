@@ -1,24 +1,34 @@
-"""Errors of sums as a table that is published: the patterns of `estimation/weeks/summary.py`, a row per number.
+"""The counts of a week with the errors of their sums: as one value, as a published table, and packed for the page.
 
-A row with a cell belongs to a pattern over cells, a row with an hour to one over hours. Readers need the ten lines
-of `docs/errors-of-sums.md`; our own pages read it by `summary_from`.
+The table holds the patterns of `estimation/weeks/summary.py`, a row per number: a row with a cell belongs to a pattern
+over cells, a row with an hour to one over hours. Readers need the ten lines of `docs/errors-of-sums.md`; our own pages
+read it by `summary_from`. The script of a page asks for 176 periods only, so of patterns of hours it gets one square
+per kind and period; those of cells travel as numbers of two bytes.
 """
+
+import base64
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array
 
 from density_assets.calendar import HOURS
 from density_assets.estimation.weeks.summary import Kind, Summary
 from density_assets.geography.places import Matrix
 
 Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
+WITHIN = 1.96  # standard errors on either side of 95 %
 CITY = "city"  # the kind whose patterns are relative to the city's visits
 DIGITS = 4  # that are kept of each number
 ALIKE = 0.01  # of a variance: rounding moves it by less
 SUMS = 20  # by which patterns are compared
+MOST_CELLS = 2**16  # of a page: two bytes can number them
+LARGEST = 2**15 - 1
 MEANING = {
     "kind": (
         "which errors: `places …` and `towers …` of noise, `rhythm …` of the city's hours, `sizes …` of towers, "
@@ -32,6 +42,35 @@ MEANING = {
 SCHEMA = pl.Schema(
     {"kind": pl.String, "pattern": pl.Int32, "cell_id": pl.String, "hour": pl.Int32, "value": pl.Float32}
 )
+
+
+@dataclass(frozen=True)
+class WeekCounts:
+    """The counts of one week, (cells, hours), their standard errors, and what tells the error of sums, if it is there.
+
+    happens: whether an hour of the week does, when clocks change; counts of one that does not mean nothing.
+    """
+
+    visits: Floats
+    error: Floats
+    sums: Summary | None
+    happens: Mask
+
+    def error_of(self, areas: Floats, periods: Floats) -> Floats:
+        """Standard errors of areas @ visits @ periods, for areas (k x cells) and periods (168 x p); NaN if not known.
+
+        Where nothing tells how errors go together, that of one cell in one hour is known, and of no sum.
+        """
+        if self.sums is not None:
+            return np.sqrt(self.sums.variance(self.visits, self.error, areas, periods))
+        alone = np.outer(np.count_nonzero(areas, axis=1) == 1, np.count_nonzero(periods, axis=0) == 1)
+        return np.where(alone, np.sqrt(areas**2 @ self.error**2 @ periods**2), np.nan)
+
+    def error_of_each_cell(self, hours: Floats) -> Floats:
+        """The same of every cell by itself, over the hours that 168 weights give."""
+        if self.sums is None:
+            return np.full(len(self.visits), np.nan)
+        return np.sqrt(self.sums.of_each_cell(self.visits, self.error, hours))
 
 
 def errors_table(summary: Summary, cell_ids: pl.Series) -> pl.DataFrame:
@@ -90,9 +129,9 @@ def _long(kind: str, patterns: Matrix, **along: pl.Series) -> pl.DataFrame:
     ((name, labels),) = along.items()
     signed = csr_array(patterns)
     largest, smallest = signed.max(axis=0).toarray(), signed.min(axis=0).toarray()
-    found = csr_array((signed * np.where(largest >= -smallest, 1.0, -1.0)).T).tocoo()
-    pattern, row = found.coords
-    rows = {"kind": [kind] * len(row), "pattern": pattern, name: labels[row], "value": _short(found.data)}
+    entries = csr_array((signed * np.where(largest >= -smallest, 1.0, -1.0)).T).tocoo()
+    pattern, row = entries.coords
+    rows = {"kind": [kind] * len(row), "pattern": pattern, name: labels[row], "value": _short(entries.data)}
     empty = {other: [None] * len(row) for other in ("cell_id", "hour") if other != name}
     return pl.DataFrame(rows | empty).select(SCHEMA.names()).cast(SCHEMA)
 
@@ -100,12 +139,12 @@ def _long(kind: str, patterns: Matrix, **along: pl.Series) -> pl.DataFrame:
 def _matrices(table: pl.DataFrame, name: str, labels: pl.Series) -> dict[str, Matrix]:
     """The patterns of each kind over these labels."""
     place = pl.DataFrame({name: labels}).with_row_index("place").cast({name: SCHEMA[name]})
-    found = {}
+    matrices = {}
     for rows in table.join(place, on=name, maintain_order="left").partition_by("kind"):
         where, pattern = rows["place"].to_numpy(), rows["pattern"].to_numpy()
         values = rows["value"].to_numpy().astype(np.float64)
-        found[rows["kind"][0]] = csr_array((values, (where, pattern)), shape=(len(labels), pattern.max() + 1))
-    return found
+        matrices[rows["kind"][0]] = csr_array((values, (where, pattern)), shape=(len(labels), pattern.max() + 1))
+    return matrices
 
 
 def _short(values: Floats) -> Floats:
@@ -116,3 +155,56 @@ def _short(values: Floats) -> Floats:
 
 def _hours() -> pl.Series:
     return pl.Series(range(HOURS))
+
+
+def packed_sums(summary: Summary, happens: Mask) -> dict[str, Any] | None:
+    """The summary for `sums.js`; nothing of a city with more cells than it can number.
+
+    happens: whether an hour does; a day or week is the sum of those that do.
+    """
+    if any(kind.cells.shape[0] > MOST_CELLS for kind in summary.kinds):
+        return None
+    return {
+        "kinds": [_packed(kind, happens) for kind in summary.kinds],
+        "width": summary.city.shape[1],
+        "city": _text(summary.city.astype("<f4")),
+    }
+
+
+def _packed(kind: Kind, happens: Mask) -> dict[str, Any]:
+    """hours: the square of the patterns of hours in each period. cells, values: entry by entry, pattern after pattern.
+
+    counts: entries of each pattern. scales: what a pattern's whole numbers are to be multiplied by.
+    """
+    patterns = csc_array(kind.cells)
+    patterns.sort_indices()
+    scales = abs(patterns).max(axis=0).toarray() / LARGEST
+    counts = np.diff(patterns.indptr)
+    values = np.rint(patterns.data / np.repeat(np.where(scales > 0, scales, 1), counts))
+    return {
+        "hours": [_rounded(square) for square in _squares(kind.hours, happens)],
+        "counts": counts.tolist(),
+        "scales": [_rounded(scale) for scale in scales],
+        "cells": _text(patterns.indices.astype("<u2")),
+        "values": _text(values.astype("<i2")),
+    }
+
+
+def _squares(hours: NDArray[np.float64], happens: Mask) -> NDArray[np.float64]:
+    """Of patterns of hours in 168 hours, seven days and the week."""
+    each = hours * happens[:, None]
+    days = _added(each.reshape(7, HOURS // 7, -1), axis=1)
+    return _added(np.concatenate([hours, days, _added(each, axis=0)[None]]) ** 2, axis=1)
+
+
+def _added(values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
+    """A sum taken one number after another, which has the same last digit on every machine: pages are signed."""
+    return np.asarray(np.cumsum(values, axis=axis).take(-1, axis=axis))
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{DIGITS + 2}g}")
+
+
+def _text(numbers: NDArray[Any]) -> str:
+    return base64.b64encode(numbers.tobytes()).decode()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from density_assets.publication.sums import WITHIN
+from density_assets.publication.sum_errors import WITHIN
 
 PROVISIONAL_ESTIMATE = "Provisional estimate"  # as readers see it below the name of the city
 

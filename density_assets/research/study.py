@@ -26,7 +26,7 @@ from matplotlib.figure import Figure
 
 from density_assets.errors import BadInput
 from density_assets.privacy.estimates import WITH_EARLIER_WEEKS
-from density_assets.publication.pictures.picture import png
+from density_assets.publication.pictures import png
 from density_assets.schemes import SCHEMES, learning_scheme
 from density_assets.settings import Settings
 from resources.tables.content import fingerprint

@@ -63,7 +63,6 @@ def refuse_other_words(entry: dict, said: dict) -> None:
     """Raise if the registry is told of another argument, other noise or another promise than the statement gives."""
     accounted, told = said["accounted"], entry["deployment"]
     argument = ARGUMENTS[accounted["accountant"]]
-    assert argument in told["dp_variant"]["variant_name"]
     assert argument in told["accounting"]["composition"]
     assert 0.99 * said["epsilon"] < accounted["epsilon"] <= said["epsilon"]  # the promise is used, and kept
     drawn = {event["kind"] for charge in said["charges"] for event in charge["events"]}

@@ -13,12 +13,10 @@ from shapely import box, transform
 from density_assets.estimation.weeks.summary import Kind, Summary
 from density_assets.geography.cells_and_towers import Cells
 from density_assets.publication.files import geojson, in_degrees
-from density_assets.publication.pages.areas import areas_by_day, city_and_parts
 from density_assets.publication.pages.page import ReportData, report_html
-from density_assets.publication.pages.people_for_page import people_for_page
 from density_assets.publication.people import Factor, PeopleFactors
 from density_assets.publication.sum_errors import errors_table
-from density_assets.publication.sums import WeekCounts
+from density_assets.publication.sums import WeekCounts, areas_by_day, city_and_parts, people_for_page
 
 SIDE, HOURS = 6, 168
 CELLS = SIDE**2
@@ -70,7 +68,7 @@ class Week:
                 notes=["Clocks do not change this week."],
                 manifest=f"manifest_{self.monday}.json",
                 fingerprint="f" * 64,
-                areas=areas_by_day(self.sums, self.counts, self.errors, MIDDLES, happens),
+                areas=areas_by_day(week, groups),
                 sums=self.sums,
                 groups={name: np.flatnonzero(part).tolist() for name, part in groups.items()},
                 missing=self.missing,

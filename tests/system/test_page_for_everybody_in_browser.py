@@ -6,7 +6,7 @@ from importlib import resources
 import pytest
 from planned_weeks import EARLIER, EVENT, IDS, LATER
 
-from density_assets.publication.pages.words import words
+from density_assets.publication.pages.templates import words
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 from browser import needs_browser  # noqa: E402

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from planned_weeks import CLOCKS_CHANGE, EARLIER, EVENT, IDS, LATER, MIDDLES, SKIPPED, periods, weeks
 
-from density_assets.publication.pages.areas import compass
+from density_assets.publication.sums import compass
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 from browser import needs_browser  # noqa: E402

@@ -12,7 +12,7 @@ from density_assets.graph.checks.outcomes import check, open_answer
 from density_assets.graph.step import Step
 from density_assets.graph.zone_rule import find_leaks
 from density_assets.privacy.zones import Zone
-from density_assets.publication.pages.lineage import Node
+from density_assets.publication.pages.svg import Node
 from density_assets.publication.verification import outcome
 from density_assets.quality.drift import Drift, Known, drift
 from density_assets.quality.gaps import CERTAIN, LIKELY, silent_hours

@@ -12,14 +12,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from density_assets.publication.attack_tests import AttackTest
-from density_assets.publication.decided import Change, Decision
-from density_assets.publication.hazards import HAZARDS
-from density_assets.publication.pages.lineage import Node, lineage
-from density_assets.publication.pages.spending_chart import spending_chart
+from density_assets.publication.assessment import HAZARDS, AttackTest
+from density_assets.publication.pages.svg import Node, lineage, spending_chart
 from density_assets.publication.pages.templates import render
 from density_assets.publication.register import Entry
-from density_assets.publication.spending import Spending, counted_weeks
+from density_assets.publication.spending import Change, Decision, Spending, counted_weeks
 
 WITHHELD = "withheld"
 PERIODS = {

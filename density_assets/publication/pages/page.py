@@ -3,13 +3,16 @@
 The page shows what was released and computes nothing private: its data are the released counts, their standard errors
 and the public geography. This module says what stands on the page, as words and numbers; how it looks and behaves is in
 templates/report.html, page.css, planning.css and the scripts, of which page.js comes last; its words are in words.json.
+
+Cells travel small: simplified together as one coverage, so that a shared border moves once and neighbours still touch,
+then put on a grid of whole metres, where equal points round alike.
 """
 
+from calendar import day_name
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Any
-from urllib.parse import quote
 
 import numpy as np
 import shapely
@@ -17,13 +20,12 @@ from numpy.typing import NDArray
 
 from density_assets.calendar import HOURS
 from density_assets.estimation.weeks.summary import Summary
-from density_assets.publication.pages.areas import Area
-from density_assets.publication.pages.outlines import outlines
-from density_assets.publication.pages.packed_sums import packed_sums
-from density_assets.publication.pages.templates import render
-from density_assets.publication.pages.words import named, word, words
+from density_assets.publication.pages.templates import named, render, word, words
+from density_assets.publication.sum_errors import packed_sums
+from density_assets.publication.sums import Area
 from density_assets.series import happening
 
+TOLERANCE_M = 5.0  # by which outlines of cells are simplified
 STATEMENT_TITLE = "# Privacy statement\n\n"
 SCRIPTS = ("language", "sums", "numbers", "selection", "map", "charts", "tables", "compare", "saving", "people", "page")
 
@@ -43,7 +45,7 @@ class ReportData:
     warning: what a reader must know before anything else; nothing if there is no such thing.
     sums: what tells the error of any sum, where it is known. groups: cells that can be chosen together, by name.
     missing: hours of the week that do not happen, because clocks go forward.
-    people: those of cells and groups (`people_for_page.py`), where the release states factors.
+    people: those of cells and groups (`people_for_page`), where the release states factors.
     """
 
     city: str
@@ -95,23 +97,10 @@ def report_html(data: ReportData) -> str:
         week=_week_name(data.week),
         facts=_facts(data),
         statement=_titled(data.statement),
-        days=[f"{day:%A}" for day in _days(data.week)],
-        downloads=[Download(label, name) for label, name in data.downloads.items()],
+        days=list(day_name),
         drawn=_script_data(data),
         scripts=[f"{name}.js" for name in SCRIPTS],
     )
-
-
-@dataclass(frozen=True)
-class Download:
-    """A link that stays beside the page: after `./` a name cannot become a scheme or a host."""
-
-    label: str
-    name: str
-
-    @property
-    def href(self) -> str:
-        return f"./{quote(self.name)}"
 
 
 def _script_data(data: ReportData) -> dict[str, Any]:
@@ -138,10 +127,6 @@ def _script_data(data: ReportData) -> dict[str, Any]:
 def _short(value: float) -> float | int:
     rounded = float(f"{value:.3g}")
     return int(rounded) if rounded.is_integer() else rounded
-
-
-def _days(week: date) -> list[date]:
-    return [week + timedelta(days=i) for i in range(7)]
 
 
 def _day(day: date) -> str:
@@ -174,3 +159,42 @@ def _visits(data: ReportData) -> dict[str, tuple[float, ...]]:
 
 def _titled(statement: str) -> str:
     return statement if statement.lstrip().startswith("# ") else STATEMENT_TITLE + statement
+
+
+@dataclass(frozen=True)
+class Outlines:
+    """The cells in screen axes: whole metres from the north-west corner, x to the east, y to the south.
+
+    rings: for each cell its rings, outer and holes alike, each as x, y of the first point and then the steps to the
+        next ones. The last point is not repeated: a ring closes on its first point.
+    """
+
+    width: int
+    height: int
+    rings: list[list[list[int]]]
+
+
+def outlines(polygons: NDArray[np.object_], tolerance: float = TOLERANCE_M) -> Outlines:
+    """Simplify by about `tolerance` metres and quantise; a cell too small to survive that keeps its full shape."""
+    west, south, east, north = shapely.total_bounds(polygons)
+    simple = np.asarray(shapely.coverage_simplify(polygons, tolerance), dtype=object)
+    shapes = np.where(shapely.is_empty(simple), polygons, simple)
+    rings = [
+        [
+            _ring_steps(ring, west, north)
+            for part in shapely.get_parts(shape)
+            for ring in (part.exterior, *part.interiors)
+        ]
+        for shape in shapes
+    ]
+    return Outlines(int(np.ceil(east - west)), int(np.ceil(north - south)), rings)
+
+
+def _ring_steps(ring: Any, west: float, north: float) -> list[int]:
+    """Round the ring, drop what rounding made equal and the closing point, and take differences."""
+    open_ring = shapely.get_coordinates(ring)[:-1]
+    points = np.rint((open_ring - (west, north)) * (1, -1)).astype(np.int64)
+    moved = np.any(points != np.roll(points, 1, axis=0), axis=1)
+    moved[0] |= not moved.any()
+    steps = np.diff(points[moved], axis=0, prepend=np.zeros((1, 2), dtype=np.int64))
+    return [int(step) for step in steps.ravel()]

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
-from density_assets.publication.pictures.rhythm import series_panels
+from density_assets.publication.pictures import series_panels
 from density_assets.quality.accuracy import mre, pearson
 from density_assets.research.density.releases import BY, CHOSEN, PUBLISHED_EPSILON, label, points, released, stacked
 from density_assets.research.density.week import TABLES, Week, bounds, load_week

@@ -6,8 +6,7 @@ import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
-from density_assets.publication.pictures.errors import boxes_over
-from density_assets.publication.pictures.maps import metric_maps
+from density_assets.publication.pictures import boxes_over, metric_maps
 from density_assets.quality.accuracy import mre_per_cell, pearson_per_row
 from density_assets.research.density.releases import (
     BY,

@@ -5,8 +5,7 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from density_assets.calendar import HOURS
-from density_assets.publication.pictures.errors import errors_over_week
-from density_assets.publication.pictures.rhythm import DAYS
+from density_assets.publication.pictures import DAYS, errors_over_week
 from density_assets.quality.accuracy import emd_per_hour, mre_per_hour
 from density_assets.research.density.releases import (
     BY,

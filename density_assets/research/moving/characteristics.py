@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from density_assets.privacy.noise import SimulatedNoise
-from density_assets.publication.pictures.picture import INK
+from density_assets.publication.pictures import INK
 from density_assets.research.markdown_tables import markdown
 from density_assets.research.moving.crowds import Streams, load_streams, recipe
 from density_assets.research.moving.daily import release

@@ -21,7 +21,7 @@ from density_assets.geography.places import Places
 from density_assets.geography.voronoi import tower_cells
 from density_assets.people.crowd import crowd
 from density_assets.privacy.sensitivity import WEIGHT_UNIT
-from density_assets.publication.pictures.picture import INK
+from density_assets.publication.pictures import INK
 from density_assets.research.density.releases import released
 from density_assets.research.density.week import Week
 from density_assets.research.markdown_tables import figure_cell, markdown

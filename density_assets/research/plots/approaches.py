@@ -9,7 +9,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from density_assets.publication.pictures.picture import INK
+from density_assets.publication.pictures import INK
 
 APPROACHES = {"queries": ("#4477aa", "s"), "trajectories": ("#ee6677", "^"), "density": ("#228833", "o")}
 POINTS, LETTER, LINE = 72.0, 3.9, 8.0  # per inch; width of a letter and height of a line of names, in points

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from density_assets.publication.pictures.picture import INK
+from density_assets.publication.pictures import INK
 from density_assets.research.plots.curves import MARKS
 
 Floats = NDArray[Any]

@@ -5,7 +5,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from density_assets.publication.pictures.picture import INK
+from density_assets.publication.pictures import INK
 
 COLOURS = ("#4477aa", "#66ccee", "#ccbb44", "#ee6677")
 CLAIM = "#aa3377"

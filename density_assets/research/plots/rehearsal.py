@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from density_assets.publication.pictures.picture import INK
+from density_assets.publication.pictures import INK
 from density_assets.research.plots.curves import MARKS
 
 LABELS = {"mre": "mean relative error\nof a cell and hour", "wrong": "visits too many or too few,\nof all visits"}

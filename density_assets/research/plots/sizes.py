@@ -5,7 +5,7 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from density_assets.publication.pictures.picture import INK, plain_numbers
+from density_assets.publication.pictures import INK, plain_numbers
 from density_assets.research.plots.curves import MARKS
 
 

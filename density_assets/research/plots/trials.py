@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from density_assets.publication.pictures.picture import INK, plain_numbers
+from density_assets.publication.pictures import INK, plain_numbers
 from density_assets.research.plots.curves import MARKS
 
 Floats = NDArray[np.float64]

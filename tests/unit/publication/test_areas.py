@@ -5,7 +5,8 @@ import pytest
 from scipy.sparse import csr_array
 
 from density_assets.estimation.weeks.summary import Kind, Summary
-from density_assets.publication.pages.areas import CITY, areas_by_day, compass
+from density_assets.publication.sum_errors import WeekCounts
+from density_assets.publication.sums import WHOLE_CITY, areas_by_day, city_and_parts, compass
 
 SIDE, HOURS = 6, 168
 CENTROIDS = np.array([[x, y] for y in range(SIDE) for x in range(SIDE)], dtype=float)
@@ -15,7 +16,8 @@ EVERY = np.ones(HOURS, bool)
 
 def by_name(summary: Summary, happens: np.ndarray = EVERY) -> dict:
     errors = np.full(COUNTS.shape, 10.0)
-    return {area.name: area for area in areas_by_day(summary, COUNTS, errors, CENTROIDS, happens)}
+    week = WeekCounts(COUNTS.astype(float), errors, summary, happens)
+    return {area.name: area for area in areas_by_day(week, city_and_parts(CENTROIDS))}
 
 
 def nothing_shared() -> Summary:
@@ -36,22 +38,22 @@ def test_a_few_cells_have_no_parts():
 
 def test_parts_add_up_to_the_city_and_days_to_the_week():
     areas = by_name(nothing_shared())
-    week = areas[CITY].sums[7]
+    week = areas[WHOLE_CITY].sums[7]
     assert week.visits == COUNTS.sum()
-    assert sum(areas[CITY].sums[day].visits for day in range(7)) == week.visits
-    assert sum(area.sums[7].visits for name, area in areas.items() if name != CITY) == week.visits
+    assert sum(areas[WHOLE_CITY].sums[day].visits for day in range(7)) == week.visits
+    assert sum(area.sums[7].visits for name, area in areas.items() if name != WHOLE_CITY) == week.visits
 
 
 def test_margins_are_those_of_the_sums():
-    own = by_name(nothing_shared())[CITY].sums[0].margin
+    own = by_name(nothing_shared())[WHOLE_CITY].sums[0].margin
     assert own == pytest.approx(1.96 * 10 * np.sqrt(SIDE**2 * 24), rel=0.02)
     one_pattern = Kind("places", csr_array(np.full((SIDE**2, 1), 10.0)), np.ones((HOURS, 1)))
-    shared = by_name(Summary((one_pattern,), np.zeros((HOURS, 1))))[CITY].sums[0].margin
+    shared = by_name(Summary((one_pattern,), np.zeros((HOURS, 1))))[WHOLE_CITY].sums[0].margin
     assert shared == pytest.approx(1.96 * 10 * SIDE**2 * 24, rel=0.02)
 
 
 def test_hours_that_do_not_happen_are_not_counted():
     happens = EVERY.copy()
     happens[2] = False
-    monday, all_monday = (by_name(nothing_shared(), when)[CITY].sums[0].visits for when in (happens, EVERY))
+    monday, all_monday = (by_name(nothing_shared(), when)[WHOLE_CITY].sums[0].visits for when in (happens, EVERY))
     assert monday == all_monday - COUNTS[:, 2].sum()

@@ -1,6 +1,6 @@
 """Summaries of attack tests: found or absent."""
 
-from density_assets.publication.attack_tests import ATTACK_TESTS, attack_tests
+from density_assets.publication.assessment import ATTACK_TESTS, attack_tests
 
 
 def test_what_was_run_is_shown(tmp_path):

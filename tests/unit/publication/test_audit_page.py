@@ -7,10 +7,9 @@ from dataclasses import replace
 import pytest
 
 from density_assets.privacy.zones import Zone
-from density_assets.publication.attack_tests import AttackTest
-from density_assets.publication.hazards import HAZARDS
+from density_assets.publication.assessment import HAZARDS, AttackTest
 from density_assets.publication.pages.audit_page import AuditData, Checked, audit_html, audit_markdown
-from density_assets.publication.pages.lineage import Node
+from density_assets.publication.pages.svg import Node
 from density_assets.publication.register import Entry
 from density_assets.publication.spending import Spending
 

@@ -8,7 +8,7 @@ import pytest
 from density_assets.privacy.charges import Budget, Row, population_name
 from density_assets.privacy.composition import compose
 from density_assets.privacy.release import Charge
-from density_assets.publication.budget_report import budget_report, release_events
+from density_assets.publication.spending import budget_report, release_events
 from density_assets.settings import Settings
 
 SETTINGS = Settings().with_privacy(delta=2e-6)

@@ -7,9 +7,8 @@ from jinja2 import Environment, meta
 from markdown_it import MarkdownIt
 
 from density_assets.__main__ import main
-from density_assets.publication import impact_assessment as drafted
-from density_assets.publication.hazards import HAZARDS
-from density_assets.publication.impact_assessment import impact_assessment, left_to_fill, right_guesses, words
+from density_assets.publication import assessment as drafted
+from density_assets.publication.assessment import HAZARDS, impact_assessment, left_to_fill, right_guesses, words
 from density_assets.settings import Settings, load_settings
 
 TEMPLATE = Path(__file__).parents[3] / "docs/dpia-template.md"

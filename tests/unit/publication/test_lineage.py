@@ -6,7 +6,8 @@ from itertools import pairwise
 from density_assets.city import City
 from density_assets.definitions import graph
 from density_assets.privacy.zones import Zone
-from density_assets.publication.pages.lineage import ZONES, Node, depths, lineage_svg
+from density_assets.publication.pages.svg import ZONES, Node, depths, lineage
+from density_assets.publication.pages.templates import render
 from density_assets.settings import load_settings
 
 SMALL = (
@@ -19,6 +20,10 @@ SMALL = (
 EDGE = re.compile(
     r'<path class="edge from-(\w+)" data-from="(\w+)" data-to="(\w+)" [^>]*? d="M([\d.-]+) [^"]*? ([\d.-]+) [\d.-]+"'
 )
+
+
+def lineage_svg(nodes) -> str:
+    return render("lineage.svg", lineage=lineage(nodes))
 
 
 def edges(svg: str) -> list[tuple[str, str, str, float, float]]:

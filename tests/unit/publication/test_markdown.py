@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from density_assets.publication.pages.markdown import markdown_html
+from density_assets.publication.pages.templates import markdown_html
 
 
 def shown(text: str) -> str:

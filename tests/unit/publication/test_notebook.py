@@ -7,7 +7,7 @@ from documented import documented
 from notebook import ran, source
 from planned_weeks import EARLIER, EVENT, IDS, LATER, MIDDLES, weeks, written_for_notebooks
 
-from density_assets.publication.pages.areas import compass
+from density_assets.publication.sums import compass
 
 CELL, HOUR = EVENT
 NIGHT = np.arange(140, 148)  # Saturday 20:00 to Sunday 04:00

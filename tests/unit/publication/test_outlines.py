@@ -7,7 +7,7 @@ from shapely import MultiPolygon, Polygon, box
 from shapely.affinity import translate
 
 from density_assets.geography.embedded import embedded_city
-from density_assets.publication.pages.outlines import outlines, ring_points
+from density_assets.publication.pages.page import outlines
 
 WEST, SOUTH = 650_000.0, 6_860_000.0
 
@@ -15,6 +15,11 @@ WEST, SOUTH = 650_000.0, 6_860_000.0
 def cells(*polygons):
     """Polygons moved to where metric coordinates usually lie."""
     return np.array([translate(polygon, WEST, SOUTH) for polygon in polygons], dtype=object)
+
+
+def ring_points(ring: list[int]) -> np.ndarray:
+    """The points of a ring, shape (points, 2): what the page's script does before it draws."""
+    return np.cumsum(np.reshape(ring, (-1, 2)), axis=0)
 
 
 def test_a_square_is_its_corner_and_the_steps_around_it():

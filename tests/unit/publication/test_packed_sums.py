@@ -7,7 +7,7 @@ from planned_weeks import periods
 from scipy.sparse import csr_array
 
 from density_assets.estimation.weeks.summary import Kind, Summary
-from density_assets.publication.pages.packed_sums import MOST_CELLS, packed_sums
+from density_assets.publication.sum_errors import MOST_CELLS, packed_sums
 
 HOURS = 168
 EVERY = np.ones(HOURS, bool)

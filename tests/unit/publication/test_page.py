@@ -11,8 +11,8 @@ import pytest
 from shapely import box
 
 from density_assets.geography.embedded import embedded_city
-from density_assets.publication.pages.areas import Area, Interval
 from density_assets.publication.pages.page import ReportData, report_html
+from density_assets.publication.sums import Area, Interval
 
 HOSTILE = '</script><script>alert(1)</script><!--"><img src=x onerror=alert(1)>\'"&{{ data }}{% raise %}'
 

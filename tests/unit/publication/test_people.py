@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from density_assets.calendar import HOURS
 from density_assets.estimation.weeks.summary import Kind, Summary
 from density_assets.publication.people import Factor, PeopleFactors, people_in_cells, people_of_sums
-from density_assets.publication.sums import WeekCounts
+from density_assets.publication.sum_errors import WeekCounts
 
 CELLS = 5
 EVERY = np.ones(HOURS, bool)

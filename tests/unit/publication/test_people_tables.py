@@ -9,8 +9,7 @@ import pytest
 from density_assets.calendar import HOURS
 from density_assets.errors import BadInput
 from density_assets.geography.regions import regions_named
-from density_assets.publication.people import PeopleFactors
-from density_assets.publication.people_tables import ENDS, city_factors, factors_from, factors_table
+from density_assets.publication.people import ENDS, PeopleFactors, city_factors, factors_from, factors_table
 from density_assets.settings import load_settings
 from density_assets.settings.people import FACTORS
 

@@ -5,8 +5,7 @@ import pytest
 import shapely
 from matplotlib.colors import to_rgba
 
-from density_assets.publication.pictures.errors import boxes_over, errors_over_week
-from density_assets.publication.pictures.maps import UNDEFINED, metric_maps
+from density_assets.publication.pictures import UNDEFINED, boxes_over, errors_over_week, metric_maps
 
 
 def test_lines_of_all_sizes_lie_within_the_picture():

@@ -13,8 +13,7 @@ from density_assets.geography.regions import regions_named
 from density_assets.privacy.accounts import Entry
 from density_assets.publication.files import Naming
 from density_assets.publication.keeping import PublishedStays
-from density_assets.publication.people import Factor, PeopleFactors
-from density_assets.publication.people_tables import ENDS
+from density_assets.publication.people import ENDS, Factor, PeopleFactors
 from density_assets.publication.public_inputs import (
     PublicInputs,
     inputs_in,

@@ -15,8 +15,7 @@ from density_assets.geography.regions import regions_named
 from density_assets.publication.people import Factor, PeopleFactors
 from density_assets.publication.public_inputs import PublicInputs, written
 from density_assets.publication.questions import Released, answer, asked, newest_counts, read_released
-from density_assets.publication.sum_errors import errors_table
-from density_assets.publication.sums import WeekCounts
+from density_assets.publication.sum_errors import WeekCounts, errors_table
 
 CELLS = pl.Series(["A", "B 2", "C"])
 COUNTS = np.arange(3 * HOURS).reshape(3, HOURS)

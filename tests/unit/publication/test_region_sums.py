@@ -11,11 +11,8 @@ from scipy.sparse import csr_array
 from density_assets.calendar import HOURS, week_clock
 from density_assets.estimation.weeks.summary import Kind, Summary
 from density_assets.geography.regions import regions_named
-from density_assets.publication.pages.areas import CITY, city_and_parts
-from density_assets.publication.pages.people_for_page import people_for_page
 from density_assets.publication.people import Factor, PeopleFactors, people_in_cells
-from density_assets.publication.region_sums import WHOLE_CITY, region_sums
-from density_assets.publication.sums import WeekCounts
+from density_assets.publication.sums import WHOLE_CITY, WeekCounts, city_and_parts, people_for_page, region_sums
 
 PARIS = ZoneInfo("Europe/Paris")
 REGIONS = regions_named(["S", "N", "S", "alone"], ["South", "North", "South", "Alone"])
@@ -122,7 +119,7 @@ def test_a_page_gets_the_numbers_of_the_files():
     sums = region_sums(REGIONS, week(), CLOCK, factors(), people)
     parts = city_and_parts(np.zeros((4, 2)), REGIONS)
     assert {name: part.tolist() for name, part in parts.items()} == {
-        CITY: [True] * 4,
+        WHOLE_CITY: [True] * 4,
         "North": [False, True, False, False],
         "South": [True, False, True, False],
         "Alone": [False, False, False, True],
@@ -138,4 +135,4 @@ def test_a_page_gets_the_numbers_of_the_files():
 
 def test_regions_of_one_name_are_told_apart():
     twice = regions_named(["a", "b"], ["Centre", "Centre"])
-    assert list(city_and_parts(np.zeros((2, 2)), twice)) == [CITY, "Centre (a)", "Centre (b)"]
+    assert list(city_and_parts(np.zeros((2, 2)), twice)) == [WHOLE_CITY, "Centre (a)", "Centre (b)"]

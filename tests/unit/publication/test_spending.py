@@ -6,7 +6,7 @@ from density_assets.privacy.charges import Row
 from density_assets.privacy.composition import compose
 from density_assets.privacy.events import Event, Gaussian, Laplace
 from density_assets.privacy.release import Charge
-from density_assets.publication.pages.spending_chart import spending_chart
+from density_assets.publication.pages.svg import spending_chart
 from density_assets.publication.spending import spending, year_so_far
 
 EVENT = Gaussian("series", 1_700.0, 100.0)

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from density_assets.publication.pages.spending_chart import spending_chart, spending_svg
+from density_assets.publication.pages.svg import spending_chart, spending_svg
 from density_assets.publication.spending import Spending
 
 YEAR = Spending(

@@ -7,8 +7,7 @@ from importlib import resources
 import pytest
 
 from density_assets.publication.pages.page import SCRIPTS
-from density_assets.publication.pages.templates import PACKAGE
-from density_assets.publication.pages.words import named, word, words
+from density_assets.publication.pages.templates import PACKAGE, named, word, words
 
 FILES = ("templates/report.html", *(f"{name}.js" for name in SCRIPTS))
 BUILT = ("area.", "unit.", "fact.", "kicker.", "lead.")  # keys that a script or Python puts together

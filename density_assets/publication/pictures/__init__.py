@@ -1,1 +1,0 @@
-"""Pictures of tables, for the web UI and for studies."""
