@@ -30,8 +30,7 @@ from density_assets.schemes.scheme import Plan, Scheme
 from density_assets.settings import Settings
 from density_assets.settings.environment import all_settings_here, home_here, others, settings_here
 from density_assets.settings.values import is_url
-from resources.anchoring import anchor_newest, anchored, read_back
-from resources.anchors import keepers
+from resources.anchors import Anchors
 from resources.draws import witnesses_under
 from resources.keys import Keys
 from resources.ledger.charging import Order, may_charge
@@ -142,7 +141,7 @@ class City:
     @cached_property
     def measurements(self) -> Measurements:
         """What its doors have drawn."""
-        return Measurements(self.store, self.ledger, self.noise, self._anchored, self._anchor_draw)
+        return Measurements(self.store, self.ledger, self.noise, self.anchors.witnesses, self._anchor_draw)
 
     @cached_property
     def keys(self) -> Keys:
@@ -151,23 +150,22 @@ class City:
 
     def witnesses(self) -> Witnesses:
         """What its ledger must know; unlike its measurements it can be asked for where nothing is kept yet."""
-        return witnesses_under(self.home) + self._anchored()
+        return witnesses_under(self.home) + self.anchors.witnesses()
 
-    def _anchored(self) -> Witnesses:
-        """What anchors outside the home say of its ledger."""
-        return anchored(keepers(self.settings, self.home))
+    @property
+    def anchors(self) -> Anchors:
+        """Where heads of its ledger are kept outside the home."""
+        return Anchors.of(self.settings, self.home)
 
-    def anchor_head(self, *, create: bool = False) -> int:
-        """Note the ledger's newest entry wherever the settings say; returns how many keep it.
+    def anchor_head(self, *, create: bool = False) -> None:
+        """Keep the ledger's newest entry wherever the settings say.
 
         create: whether a file that is not there is made; else it is refused, as if it had been taken away.
         """
-        kept_by = keepers(self.settings, self.home)
-        anchor_newest(kept_by, self.ledger, self.keys, create=create)
-        return len(kept_by)
+        self.anchors.keep_newest(self.ledger, self.keys, create=create)
 
     def _anchor_draw(self) -> None:
-        anchor_newest(read_back(keepers(self.settings, self.home)), self.ledger, self.keys)
+        self.anchors.keep_newest(self.ledger, self.keys, drawing=True)
 
     def open_ledger(self, say: Callable[[str], None]) -> None:
         """Make sure that its people can be charged: the ledger of simulated ones opens by itself, and this says so."""

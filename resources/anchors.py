@@ -1,28 +1,31 @@
 """Heads of the ledger, kept outside the home, so that whoever rewrites the ledger must rewrite them as well.
 
-A head says which hash a row of a ledger had on a day, signed with the ledger's key. It is kept as a line of a file, as
-a commit of a git repository, or as a time stamp that a stranger has signed (RFC 3161). Files and repositories are read
-back as witnesses: what they hold must stand in the ledger. None of it helps if it lies where the ledger lies.
+A head says which hash a row of a ledger had on a day, signed with the ledger's key. `[anchor] file` gets a line for
+each, and is read back as a witness: what it holds must stand in the ledger. `[anchor] command` gets the head on its
+input and does with it what its operator likes: `deploy/anchor-git` commits it, `deploy/anchor-timestamp` has a stranger
+sign it (RFC 3161). None of it helps if it lies where the ledger lies.
 """
 
 import os
-import re
+import shlex
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from filelock import FileLock
+
 from density_assets.errors import BadInput
 from density_assets.publication.verify import Damaged, Record, canonical, read_head
 from density_assets.settings import Settings
+from resources.keys import Keys
+from resources.ledger.ledger import Ledger, today
+from resources.ledger.witnesses import Named, Witnesses
 from resources.signing import Signer, signature_holds
-from resources.tables.files import write_durably
-from resources.timestamps import time_stamp
 
 FORMAT = "density head 2"
-NAMES = re.compile(r"[0-9a-f]{32}\.jsonl")
-WHOSE = {"name": "density ledger", "email": "ledger@localhost"}  # commits are made by the software, not by a person
+PATIENCE_SECONDS = 60
 
 
 class Anchored(NamedTuple):
@@ -34,106 +37,101 @@ class Anchored(NamedTuple):
 
 
 @dataclass(frozen=True)
-class AnchorFile:
-    """A file elsewhere that gets one line for each head."""
+class Anchors:
+    """Where heads of a home's ledger are kept.
 
-    file: Path
+    file: gets one line for each head, and is read back. command: gets each head on its input.
+    folder: where the command runs, that of the settings file.
+    """
+
     home: Path
+    file: Path | None = None
+    command: str | None = None
+    folder: Path = Path()
 
-    @property
-    def name(self) -> str:
-        """For people."""
-        return str(self.file)
+    @classmethod
+    def of(cls, settings: Settings, home: Path) -> "Anchors":
+        """Return those that the settings name."""
+        file = settings.anchor.file
+        return cls(home, file and settings.path(file), settings.anchor.command, settings.folder)
 
+    def witnesses(self) -> Witnesses:
+        """Return what the file says of a ledger."""
+        heads, name = (read_heads(self.file), f"the anchor {self.file}") if self.file else ([], "")
+        return Witnesses(
+            hashes=tuple(Named(head.head, name) for head in heads),
+            ledgers=tuple(Named(head.ledger, name) for head in heads),
+        )
 
-@dataclass(frozen=True)
-class AnchorRepository:
-    """A git repository elsewhere that gets one commit for each head; to push it is up to its owner, or a hook of it."""
+    def keep_newest(self, ledger: Ledger, keys: Keys, *, create: bool = False, drawing: bool = False) -> None:
+        """Keep the ledger's newest entry, once the ledger is opened.
 
-    folder: Path
-    home: Path
-
-    @property
-    def name(self) -> str:
-        """For people."""
-        return str(self.folder)
-
-
-@dataclass(frozen=True)
-class TimeStamps:
-    """An authority that says when it saw the digest of a head; its answers are kept in the home."""
-
-    url: str
-    home: Path
-
-    @property
-    def name(self) -> str:
-        """For people; without the address, which may hold a token."""
-        return "of time stamps"
-
-
-Keeper = AnchorFile | AnchorRepository | TimeStamps
-
-
-def keepers(settings: Settings, home: Path) -> list[Keeper]:
-    """Who keeps heads, as the settings say."""
-    chosen = settings.anchor
-    found: list[Keeper] = []
-    if chosen.file is not None:
-        found.append(AnchorFile(settings.path(chosen.file), home))
-    if chosen.git is not None:
-        found.append(AnchorRepository(settings.path(chosen.git), home))
-    if chosen.timestamp is not None:
-        found.append(TimeStamps(chosen.timestamp, home))
-    return found
+        create: whether a file that is not there is made; else it is refused, as if it had been taken away.
+        drawing: whether noise is about to be drawn, of which only what is read back is a witness.
+        """
+        if not ((self.file or (self.command and not drawing)) and ledger.accounts().opened):
+            return
+        # Heads are kept in the order of the ledger, whichever machine notes them.
+        with FileLock(keys.home / "anchor.lock", mode=0o600), ledger.book.alone("anchor"):
+            accounts, number = ledger.accounts(), len(ledger.accounts().entries)
+            head = signed_head(keys.signer(accounts.key), accounts.identity, number, accounts.head, today())
+            if self.file:
+                keep_head(head, self.file, self.home, create=create)
+            if self.command and not drawing:
+                hand_over(head, self.command, self.folder)
 
 
 def signed_head(signer: Signer, ledger: str, row: int, head: str, at: str) -> Record:
-    """A head as it is kept.
+    """Return a head as it is kept.
 
     ledger: the identity. row, head: number and hash of its newest entry. at: the day.
     """
-    said = {"format": FORMAT, "ledger": ledger, "row": row, "head": head, "at": at, "key": signer.public.hex()}
-    return {**said, "signature": signer.sign(canonical(said)).hex()}
+    content = {"format": FORMAT, "ledger": ledger, "row": row, "head": head, "at": at, "key": signer.public.hex()}
+    return {**content, "signature": signer.sign(canonical(content)).hex()}
 
 
-def anchor(head: Record, keeper: Keeper, *, create: bool = False) -> None:
-    """Keep a head; one that is kept already is left alone, and one that contradicts what is kept is refused.
+def keep_head(head: Record, file: Path, home: Path, *, create: bool = False) -> None:
+    """Add a head to a file; one that is there already is left alone, and one that contradicts the others is refused.
 
     create: whether a file that is not there is made. Its folder must be there: it may be a disk that is not mounted.
     """
-    if isinstance(keeper, TimeStamps):
-        _keep_time_stamp(head, keeper)
-        return
-    _refuse_inside(Path(keeper.name), keeper.home)
-    if create and isinstance(keeper, AnchorFile) and not keeper.file.exists():
-        _append(keeper.file, b"")
-    if not _known(head, keeper):
-        line = canonical(head) + b"\n"
-        if isinstance(keeper, AnchorFile):
-            _append(keeper.file, line)
-        else:
-            _commit(keeper.folder, head, line)
+    if file.resolve().is_relative_to(home.resolve()):
+        raise BadInput(f"an anchor must lie outside the home, {file} is in {home}: whoever loses one would lose both")
+    if create and not file.exists():
+        _append(file, b"")
+    if not _is_kept(head, file):
+        _append(file, canonical(head) + b"\n")
 
 
-def heads(keeper: Keeper) -> list[Anchored]:
-    """Every head that was kept in a file or repository, oldest first for each ledger; time stamps are not read back."""
-    if isinstance(keeper, AnchorFile):
-        return list(_read(_content(keeper.file), str(keeper.file)))
-    if isinstance(keeper, AnchorRepository):
-        _refuse_no_repository(keeper.folder)
-        return [
-            head
-            for name in _committed_names(keeper.folder)
-            for head in _read(_committed(keeper.folder, name), str(keeper.folder / name))
-        ]
-    return []
+def hand_over(head: Record, command: str, folder: Path) -> None:
+    """Give a head to a program, which must have kept it when it ends."""
+    words = shlex.split(command)
+    try:
+        done = subprocess.run(
+            words, input=canonical(head) + b"\n", cwd=folder, capture_output=True, timeout=PATIENCE_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as problem:
+        raise BadInput(f"anchor.command must run, {words[0]} gave {type(problem).__name__}") from None
+    if done.returncode:
+        reason = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or [f"status {done.returncode}"]
+        raise BadInput(f"anchor.command must keep the head, {words[0]} failed: {reason[0][:160]}")
 
 
-# --- lines ----------------------------------------------------------------------------------------------------------
+def read_heads(file: Path) -> list[Anchored]:
+    """Return every head that a file keeps, oldest first for each ledger."""
+    try:
+        content = file.read_bytes()
+    except FileNotFoundError:
+        raise BadInput(
+            f"the anchor must be there, {file} is not: mount or restore what it lies on. If no head was ever kept "
+            f"there, make it: `density ledger anchor`, or an empty file before there is a ledger (`touch {file}`)"
+        ) from None
+    except OSError as problem:
+        raise BadInput(f"the anchor must be readable: {file}: {problem.strerror}") from None
+    return list(_read_lines(content, file))
 
 
-def _read(content: bytes, name: str) -> Iterator[Anchored]:
+def _read_lines(content: bytes, file: Path) -> Iterator[Anchored]:
     for number, line in enumerate(content.splitlines(keepends=True), start=1):
         try:
             if not line.endswith(b"\n"):
@@ -143,44 +141,24 @@ def _read(content: bytes, name: str) -> Iterator[Anchored]:
                 raise Damaged("its signature does not hold")
         except Damaged as problem:
             raise BadInput(
-                f"an anchor must hold what was written, line {number} of {name} does not: {problem}. "
+                f"an anchor must hold what was written, line {number} of {file} does not: {problem}. "
                 "Find out who changed it, and restore it"
             ) from None
         yield Anchored(head["ledger"], head["row"], head["head"])
 
 
-def _known(head: Record, keeper: Keeper) -> bool:
+def _is_kept(head: Record, file: Path) -> bool:
     """Whether the head is kept already; raises if what is kept contradicts it."""
     new = Anchored(head["ledger"], head["row"], head["head"])
-    known = [old for old in heads(keeper) if old.ledger == new.ledger]
-    for old in known:
+    earlier = [old for old in read_heads(file) if old.ledger == new.ledger]
+    for old in earlier:
         if old.row > new.row or (old.row == new.row and old.head != new.head):
             raise BadInput(
                 f"the ledger must hold everything an anchor knows, which knows row {old.row} ({old.head[:12]}…) while "
                 f"the ledger ends with row {new.row} ({new.head[:12]}…): it was cut, rewritten or replaced by an older "
                 "copy. Restore a newer backup"
             )
-    return new in known
-
-
-# --- a file ---------------------------------------------------------------------------------------------------------
-
-
-def _refuse_inside(path: Path, home: Path) -> None:
-    if path.resolve().is_relative_to(home.resolve()):
-        raise BadInput(f"an anchor must lie outside the home, {path} is in {home}: whoever loses one would lose both")
-
-
-def _content(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except FileNotFoundError:
-        raise BadInput(
-            f"the anchor must be there, {file} is not: mount or restore what it lies on. If no head was ever kept "
-            f"there, make it: `density ledger anchor`, or an empty file before there is a ledger (`touch {file}`)"
-        ) from None
-    except OSError as problem:
-        raise BadInput(f"the anchor must be readable: {file}: {problem.strerror}") from None
+    return new in earlier
 
 
 def _append(file: Path, line: bytes) -> None:
@@ -195,78 +173,3 @@ def _append(file: Path, line: bytes) -> None:
             os.close(handle)
     except OSError as problem:
         raise BadInput(f"the anchor must be writable: {file}: {problem.strerror}") from None
-
-
-# --- a git repository -----------------------------------------------------------------------------------------------
-
-
-def _commit(folder: Path, head: Record, line: bytes) -> None:
-    """What is committed is what was committed before and one line, whatever lies in the working tree."""
-    name = f"{head['ledger']}.jsonl"
-    before = _committed(folder, name) if name in _committed_names(folder) else b""
-    write_durably(folder / name, before + line)
-    _git(folder, "add", "--force", "--", name)
-    message = f"Row {head['row']} of ledger {head['ledger'][:8]}"
-    _git(folder, "commit", "--quiet", "--only", "--message", message, "--", name)
-
-
-def _committed_names(folder: Path) -> list[str]:
-    """Files of heads; lines that were ever removed from one are an error, because git remembers."""
-    if not _git(folder, "rev-list", "--max-count=1", "--all"):
-        return []
-    for counted in _git(
-        folder, "log", "--numstat", "--format=", "--text", "--no-renames", "--", "*.jsonl"
-    ).splitlines():
-        _, removed, name = counted.decode("utf-8", "replace").split("\t", 2)
-        if NAMES.fullmatch(name) and removed != "0":
-            raise BadInput(
-                f"lines must never be removed from an anchor, {name} in {folder} has lost some: see its git log"
-            )
-    names = _git(folder, "ls-tree", "--name-only", "HEAD").decode("utf-8", "replace").splitlines()
-    return [name for name in names if NAMES.fullmatch(name)]
-
-
-def _committed(folder: Path, name: str) -> bytes:
-    return _git(folder, "cat-file", "blob", f"HEAD:{name}")
-
-
-def _refuse_no_repository(folder: Path) -> None:
-    """The folder itself must be the repository: git would also take one that the folder lies in."""
-    if (
-        not folder.is_dir()
-        or Path(os.fsdecode(_git(folder, "rev-parse", "--show-toplevel")).strip()) != folder.resolve()
-    ):
-        raise BadInput(f"anchor.git must be the folder of a git repository, {folder} is none: git init it")
-
-
-def _git(folder: Path, *words: str) -> bytes:
-    """What git answers; of the environment it sees nothing that would lead it elsewhere."""
-    around = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    who = {f"GIT_{role}_{part.upper()}": value for role in ("AUTHOR", "COMMITTER") for part, value in WHOSE.items()}
-    command = ["git", "-C", str(folder), "-c", "core.autocrlf=false", *words]
-    try:
-        done = subprocess.run(command, env={**around, **who, "LC_ALL": "C"}, capture_output=True, check=False)
-    except FileNotFoundError:
-        raise BadInput("anchor.git needs the program git: install it, or use anchor.file") from None
-    if done.returncode != 0:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise BadInput(
-            f"git must keep the anchor in {folder}, but {words[0]} failed: {said[-1] if said else 'no reason'}"
-        )
-    return done.stdout
-
-
-# --- time stamps ----------------------------------------------------------------------------------------------------
-
-
-def _keep_time_stamp(head: Record, authority: TimeStamps) -> None:
-    """Keep the head and the answer side by side, so that openssl can compare them: docs/verify.md."""
-    folder = authority.home / "anchors" / head["ledger"]
-    answer = folder / f"{head['row']}.tsr"
-    if answer.exists():
-        return
-    content = canonical(head)
-    stamped = time_stamp(content, authority.url)
-    folder.mkdir(parents=True, exist_ok=True)
-    write_durably(folder / f"{head['row']}.json", content)
-    write_durably(answer, stamped)

@@ -11,6 +11,7 @@ import typer
 
 from density_assets.cli.options import By, Reason, SettingsFile, act
 from density_assets.errors import BadInput
+from density_assets.settings import AnchorSettings
 
 if TYPE_CHECKING:
     from density_assets.city import City
@@ -67,8 +68,9 @@ def ledger(
     elif action == "key":
         _change_key(city, act(city, by, reason, "changing the key"), known, old)
     elif action == "anchor":
-        if not city.anchor_head(create=True):
-            raise BadInput("[anchor] of the settings must say where: a file, a git repository or a time stamp service")
+        if city.settings.anchor == AnchorSettings():
+            raise BadInput("[anchor] of the settings must say where: a file, or a command that gets the head")
+        city.anchor_head(create=True)
     elif action == "backup":
         copy = _needed(file, action).absolute()
         opening.backup(city.ledger, copy)

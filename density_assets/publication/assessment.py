@@ -302,11 +302,7 @@ def _key(signing: SigningSettings) -> str:
 
 
 def _anchors(anchor: AnchorSettings) -> str:
-    kinds = {
-        "a file": anchor.file,
-        "a git repository": anchor.git,
-        "an authority that stamps them (RFC 3161)": anchor.timestamp,
-    }
+    kinds = {"a file": anchor.file, "a program of the operator's": anchor.command}
     given = [kind for kind, named in kinds.items() if named]
     return ", ".join(given) or f"nowhere; {fill('why no anchor is set, or set one in [anchor]')}"
 

@@ -13,7 +13,7 @@ from datetime import date
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, Strict, ValidationError, field_validator, model_validator
+from pydantic import AfterValidator, Field, Strict, ValidationError, field_validator, model_validator
 
 from density_assets.errors import BadInput
 from density_assets.settings import values
@@ -118,13 +118,14 @@ class SigningSettings(Table):
 class AnchorSettings(Table):
     """Where heads of the ledger are kept outside the home, so that no later ledger can deny them; by default nowhere.
 
-    file: gets a line for each head. git: a repository that gets a commit for each.
-    timestamp: URL of an authority that stamps each (RFC 3161).
+    file: gets a line for each head, and is read back before anything is drawn.
+    command: a program with its arguments, run in the folder of the settings; gets each published head on its input.
     """
 
     file: PlainPath | None = None
-    git: PlainPath | None = None
-    timestamp: Annotated[str, Field(pattern=r"^https?://[^\s/]+")] | None = None
+    command: Annotated[str, Field(min_length=1, max_length=4_000), AfterValidator(values.words_of_command)] | None = (
+        None
+    )
 
 
 class LedgerSettings(Table):

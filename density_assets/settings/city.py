@@ -19,7 +19,7 @@ OWN_KEYS = {  # of a city whose cells are its own
     *("footprints", "footprint_tower", "footprint_cell", "footprint_share"),
 }
 CITY_NAME = re.compile("[a-z0-9][a-z0-9_-]{0,62}")  # that of its folder
-KEPT_IN_HOMES = ("keys", "anchors")  # folders beside those of cities
+KEPT_IN_HOMES = ("keys",)  # folders beside those of cities
 
 
 @cache

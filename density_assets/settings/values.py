@@ -5,6 +5,7 @@ Bounds lie beyond anything a city needs, and before what a library further on wo
 
 import os
 import re
+import shlex
 import tomllib
 from datetime import date
 from pathlib import Path
@@ -106,6 +107,13 @@ def plain_path(path: Path | str) -> Path | str:
     if long or "\0" in text:
         raise ValueError(f"must be a path that a file can have, got one {'too long' if long else 'with a NUL'}")
     return path
+
+
+def words_of_command(command: str) -> str:
+    """A command as it was given; raises ValueError if it holds no words, or a quote that does not end."""
+    if not shlex.split(command):
+        raise ValueError("must name a program")
+    return command
 
 
 def _address(webhook: str) -> str:

@@ -42,7 +42,6 @@ OF_LEDGER = (
 )
 OF_ANCHORS = (
     "tests/unit/resources/test_anchors.py",
-    "tests/unit/resources/test_anchor_repositories.py",
     "tests/privacy/test_release_anchors.py",
 )
 OF_DECISIONS = ("tests/unit/resources/ledger/test_deciding.py", *OF_LEDGER)

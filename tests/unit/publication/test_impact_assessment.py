@@ -56,8 +56,8 @@ reason = "weekly releases"
 [signing]
 key = "agent:release-key"
 [anchor]
-git = "anchors"
-timestamp = "https://user:hunter2@stamps.example"
+file = "heads.jsonl"
+command = "stamp https://user:hunter2@stamps.example"
 [ledger]
 url = "postgresql://density:hunter2@books.example/ledger"
 [alerts]
@@ -79,7 +79,7 @@ STATED = (
     *("`error_flag` is `7`", "digits only", "5 columns are read"),
     *("0.25", "3e-08", "41", "555", "2.5", "4e-08", "efpag", "Presence in Lyon", "For planners of trams."),
     *("Office of Lyon", "data@lyon.example", "CC-BY-4.0", "https://lyon.example", "data team", "weekly releases"),
-    *("SSH agent", "a git repository", "RFC 3161", "a PostgreSQL database", "a web address", "`s3`", "Spark"),
+    *("SSH agent", "a program of the operator's", "a PostgreSQL database", "a web address", "`s3`", "Spark"),
     *("shares.csv", "market share", "2024-01-08 (revision 2)"),
 )
 
