@@ -17,7 +17,7 @@ from density_assets.people.crowd import HOURS, crowd
 from density_assets.people.population import simulate_week
 from density_assets.research.moving.recovery_attack import link_day, score
 from density_assets.research.traces.matrix import binary, group_sums
-from density_assets.schemes.moving.stream import histograms
+from density_assets.schemes.moving.windows import histograms
 from density_assets.settings import EngineSettings
 from resources.sql.duckdb_engine import DuckdbEngine
 from resources.sql.ingest import write_simulated

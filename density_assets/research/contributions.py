@@ -7,12 +7,13 @@ rank_within        the position of each row within its user (or within any group
 keep_rows          truncation: which rows (user, hour) stay, c places an hour and l hours of each user
 truncate           the same of `Traces`
 integer_weights    weights that scale a user's vector to a norm: min(2^16, isqrt(bound · 2^32 / squared norm))
-clamped_total      the number of visits, each user's clamped
+clamped_total      the number of visits, each user's clamped, to which `scale_to_total` scales what was truncated
 bound_week         all of it for one week: `Contributions`, a row per user; rows add up to what the doors count
 CountedWeek        what the doors count of a week, from contributions or from tables of a city (`read_counted`)
 
 What stays of a user is drawn at random without looking at any other. So weeks with and without one user can be drawn
-together such that they differ by the row of that user, and every bound of one row is a sensitivity.
+together such that they differ by the row of that user, and every bound of one row is a sensitivity. Truncation loses
+the number of all visits; it is data, and is paid for.
 """
 
 from dataclasses import dataclass
@@ -87,9 +88,15 @@ def truncate(
     """
     if visits_per_hour < 1 or (hours_per_user is not None and hours_per_user < 1):
         raise BadInput(f"truncation must keep at least one visit of each user, got {visits_per_hour}, {hours_per_user}")
-    user, place, hour = require_visits(traces).points()
+    user, place, hour = traces.points()
     rows = keep_rows(user, hour, hours_per_user, rng, rng_of_hours, visits_per_hour=visits_per_hour)
     return trace_matrix(traces, user[rows], place[rows], hour[rows], traces.hours)
+
+
+def count_visits(traces: Traces, hours_per_user: int, seed: int) -> Floats:
+    """Return truncated visits per column (place·hours + hour): one place an hour, and so many hours of each user."""
+    rng = np.random.default_rng([seed, 1])  # not the stream that noise is drawn from
+    return truncate(traces, hours_per_user, rng).aggregate().astype(np.float64).ravel()
 
 
 def require_visits(traces: Traces) -> Traces:
@@ -97,6 +104,14 @@ def require_visits(traces: Traces) -> Traces:
     if not traces.matrix.nnz:
         raise BadInput("traces must hold at least one visit, got none: give traces of people who were somewhere")
     return traces
+
+
+def scale_to_total(density: Floats, total: float) -> Floats:
+    """Return the density with a (noisy) total, at least 0; all places and hours alike if nothing is left of it."""
+    left = density.sum()
+    if left <= 0:
+        return np.full(density.shape, max(total, 0.0) / density.size)
+    return np.asarray(density * (max(total, 0.0) / left))
 
 
 def at_hours(traces: Traces, hours: Flags) -> Traces:

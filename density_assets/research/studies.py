@@ -30,7 +30,7 @@ STUDIES = {  # name: module and variable in it
     "defenses": ("membership.defense_utility", "DEFENSE_TABLES"),
     "privacy_gain": ("membership.privacy_gain", "PRIVACY_GAIN"),
     "epsilon_audit": ("promise.epsilon_test", "EPSILON_TEST"),
-    "recovery_audit": ("moving.recovery_test", "RECOVERY_TEST"),
+    "recovery_audit": ("moving.recovery_of_releases", "RECOVERY_TEST"),
     "membership_audit": ("membership.membership_test", "MEMBERSHIP_TEST"),
 }
 

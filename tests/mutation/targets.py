@@ -13,7 +13,7 @@ ESTIMATION = (
     *("estimate", "_standard_error", "place_totals", "deviation", "mapped_error", "CONSISTENCY_SEED"),
     *("_denoised", "_scale", "WEIGHS_MOST"),
 )
-PUBLISHED = ("published", "_published", "published_utility", "published_sensitivity", "published_plan")
+PUBLISHED = ("published", "_published", "published_utility", "published_sensitivity", "published_plan", "PureBudget")
 
 UNIT = "tests/unit/privacy"
 OF_SCHEMES = (
@@ -98,7 +98,7 @@ TARGETS = [
     *_of(PRIVACY, "drawn", ("tests/privacy/test_other_settings.py", "tests/graph/test_published_week_stays.py")),
     *_of(SCHEMES, "__init__ additive fourier lowrank scheme run", OF_SCHEMES, (*ESTIMATION, *PUBLISHED)),
     *_of(SCHEMES, "drawn_tables", ("tests/unit/schemes/test_drawn_tables.py",)),
-    *_of(MOVING, "perturbation schemes stream walk windows zcdp_budget", OF_MOVING, (*ESTIMATION, *PUBLISHED)),
+    *_of(MOVING, "budgets perturbation schemes windows", OF_MOVING, (*ESTIMATION, *PUBLISHED)),
     *_models("events visits", "tests/unit/resources/sql/test_ingest.py", *OF_SQL[1:]),
     *_models("truncated_visits tower_series tower_totals one_visit_histogram visit_total", *OF_SQL),
     *_models("kept_per_user visits_per_user squares_per_user", "tests/unit/resources/sql/test_engine.py"),

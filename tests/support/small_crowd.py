@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from density_assets.research.contributions import truncate
 from density_assets.research.traces.matrix import Traces, binary
 
 PEOPLE, PLACES, HOURS = 300, 12, 168
@@ -26,6 +27,16 @@ def joined(traces: Traces, place: np.ndarray, hour: np.ndarray) -> Traces:
     columns = np.append(places * HOURS + hours, place * HOURS + hour)
     matrix = binary(np.append(user, added), columns, traces.matrix.shape)
     return Traces(matrix, traces.users, HOURS, traces.positions)
+
+
+def counts(traces: Traces) -> np.ndarray:
+    """Visits per column of the traces."""
+    return traces.aggregate().astype(float).ravel()
+
+
+def kept(traces: Traces, visits: int, seed: int) -> Traces:
+    """The traces as techniques that answer queries truncate them."""
+    return truncate(traces, visits, np.random.default_rng([seed, 1]))
 
 
 def nobody(traces: Traces) -> Traces:

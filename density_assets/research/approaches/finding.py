@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from density_assets.research.approaches.technique import Published
-from density_assets.research.queries.differencing import attack_everybody
-from density_assets.research.streams.k_threshold import K_THRESHOLD, KThresholdParameters
+from density_assets.research.queries.attacks_on_answers import attack_everybody
+from density_assets.research.streams.w_event import K_THRESHOLD, KThresholdParameters
 from density_assets.research.traces.matrix import Traces
 from density_assets.research.trajectories.confidentiality import P_CONFIDENTIALITY, ConfidentialityChoices
 from density_assets.research.trajectories.cylinder_attack import nearest_found

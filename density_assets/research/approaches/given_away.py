@@ -5,8 +5,8 @@ from numpy.typing import NDArray
 
 from density_assets.research.approaches.technique import AnyTechnique, Parameters
 from density_assets.research.approaches.workload import answer_error, asked_rectangles
-from density_assets.research.queries.audited import AUDITED_ANSWERS
-from density_assets.research.queries.hadamard import hadamard_attack, private_ratio
+from density_assets.research.queries.attacks_on_answers import hadamard_attack, private_ratio
+from density_assets.research.queries.audited_answers import AUDITED_ANSWERS
 from density_assets.research.queries.noisy_answers import NoisyAnswersParameters, answer
 from density_assets.research.study import Row
 from density_assets.research.traces.matrix import Traces

@@ -4,13 +4,11 @@ from density_assets.errors import BadInput, nearest
 from density_assets.research.approaches.own_schemes import OWN
 from density_assets.research.approaches.plain import EMPTY, EXACT, FLAT
 from density_assets.research.approaches.technique import AnyTechnique
-from density_assets.research.queries.audited import AUDITED_ANSWERS
+from density_assets.research.queries.audited_answers import AUDITED_ANSWERS
 from density_assets.research.queries.mwem import MWEM
 from density_assets.research.queries.noisy_answers import NOISY_ANSWERS
-from density_assets.research.streams.fast import FAST
-from density_assets.research.streams.k_threshold import K_THRESHOLD
-from density_assets.research.streams.rescue import RESCUE_DP
-from density_assets.research.streams.w_event import BUDGET_ABSORPTION, BUDGET_DISTRIBUTION, SAMPLE, UNIFORM
+from density_assets.research.streams.filtered import FAST, RESCUE_DP
+from density_assets.research.streams.w_event import BUDGET_ABSORPTION, BUDGET_DISTRIBUTION, K_THRESHOLD, SAMPLE, UNIFORM
 from density_assets.research.trajectories.confidentiality import P_CONFIDENTIALITY
 from density_assets.research.trajectories.dp_where import DP_WHERE
 from density_assets.research.trajectories.generalisation import K_ANONYMITY

@@ -8,10 +8,9 @@ from matplotlib.figure import Figure
 from density_assets.privacy.noise import SimulatedNoise
 from density_assets.publication.pictures import INK
 from density_assets.research.markdown_tables import markdown
-from density_assets.research.moving.crowds import Streams, load_streams, recipe
-from density_assets.research.moving.daily import release
+from density_assets.research.moving.days import Streams, load_streams, recipe, release
 from density_assets.research.study import Row, Study, averaged
-from density_assets.schemes.moving.stream import distances
+from density_assets.schemes.moving.windows import distances
 
 EPSILONS = (0.1, 0.5, 1.0)
 HOPED = "the first point in the morning (7:00–10:00), the second in the afternoon (16:00–19:00)"

@@ -21,7 +21,7 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 from density_assets.estimation.consistency import consistent, scaled_to
-from density_assets.schemes.moving.stream import histograms
+from density_assets.schemes.moving.windows import histograms
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

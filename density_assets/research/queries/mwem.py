@@ -15,23 +15,139 @@ of the densities of all rounds is published, or the last.
 The chapter (§3.1.2) cites this paper for a mechanism which answers queries as they come. That is private multiplicative
 weights (Hardt & Rothblum 2010), the online variant: it needs a noisy test for each query that the density answers well,
 its constants are far larger, and a study knows its queries beforehand. It is left out.
+
+All rounds share one budget: two totals, then a draw and a measurement per round. Blocks and start are public.
 """
 
 from dataclasses import dataclass
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from density_assets.errors import BadInput
-from density_assets.privacy.events import Gaussian
+from density_assets.privacy.events import Event, Gaussian, Selection
 from density_assets.privacy.noise import Noise, SimulatedNoise
-from density_assets.research.approaches.technique import Published, Technique
-from density_assets.research.queries.contributions import clamped_total, counts, scaled, truncate
-from density_assets.research.queries.mwem_blocks import Block, blocks, flat_start
-from density_assets.research.queries.mwem_plan import MwemParameters, Plan, mwem_events, mwem_plan
-from density_assets.research.traces.matrix import Traces
+from density_assets.privacy.sensitivity import FLOAT_SLACK
+from density_assets.research.approaches.technique import PrivateParameters, Published, Technique, share_budget
+from density_assets.research.contributions import (
+    clamped_total,
+    count_visits,
+    require_visits,
+    scale_to_total,
+    visits_of_users,
+)
+from density_assets.research.queries.workload import districts, partition, partition_sensitivity
+from density_assets.research.traces.matrix import Matrix, Traces
+
+
+class MwemParameters(PrivateParameters):
+    """What a person chooses of MWEM.
+
+    visits: kept of each user (l). clamp: of a user's visits in the total. total_share: of the budget, for the two
+    totals; select_share: of each round, for drawing. replays: of all measurements after each round. step: the
+    denominator of the exponent, twice the number of visits as published, or twice those of the query itself, with
+    which few replays suffice. output: the last density, or the average of all rounds as published.
+
+    Defaults are the best of a grid on other invented people, at epsilon 1: the average and more rounds lose a little
+    there, the published step much, as it would take hundreds of replays.
+    """
+
+    delta: float = Field(1e-7, gt=0, lt=1)
+    visits: Annotated[int, Field(ge=1)] = 10
+    rounds: Annotated[int, Field(ge=1)] = 3
+    clamp: Annotated[int, Field(ge=1)] = 100
+    total_share: Annotated[float, Field(gt=0, lt=1)] = 0.1
+    select_share: Annotated[float, Field(gt=0, lt=1)] = 0.1
+    replays: Annotated[int, Field(ge=1)] = 20
+    step: Literal["published", "own mass"] = "own mass"
+    output: Literal["average", "last"] = "last"
+
+
+@dataclass(frozen=True)
+class Block:
+    """Disjoint queries, one row each, and how far one user can move their answers, in L2."""
+
+    name: str
+    rows: Matrix
+    sensitivity: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The noise on the clamped total and on that of kept visits, and what each round draws and measures with.
+
+    measure: for a block of sensitivity 1; of other blocks noise grows with it, and costs the same.
+    """
+
+    total: Gaussian
+    kept: Gaussian
+    draw: Selection
+    measure: Gaussian
+
+    def for_block(self, block: Block) -> Gaussian:
+        """Return the noise on the answers of a block."""
+        return Gaussian(block.name, self.measure.sigma * block.sensitivity, block.sensitivity)
+
+
+def mwem_plan(parameters: MwemParameters) -> Plan:
+    """Return noise such that all rounds and both totals cost (epsilon, delta), whatever is drawn."""
+    l, clamp, rounds = float(parameters.visits), float(parameters.clamp), parameters.rounds
+    totals, on_rounds = parameters.total_share, 1 - parameters.total_share
+    events = share_budget(
+        {"all visits": clamp, "kept visits": l, "worst block": l * FLOAT_SLACK, "block": 1.0},
+        {
+            "all visits": totals / 2,
+            "kept visits": totals / 2,
+            "worst block": on_rounds * parameters.select_share,
+            "block": on_rounds * (1 - parameters.select_share),
+        },
+        parameters,
+        selections=frozenset({"worst block"}),
+        times={"worst block": rounds, "block": rounds},
+    )
+    total, kept, draw, measure = events.values()
+    assert isinstance(total, Gaussian)
+    assert isinstance(kept, Gaussian)
+    assert isinstance(measure, Gaussian)
+    assert isinstance(draw, Selection)
+    return Plan(total, kept, draw, measure)
+
+
+def mwem_events(plan: Plan, drawn: list[Block]) -> tuple[Event, ...]:
+    """What was spent: both totals, then a draw and a measurement per round."""
+    rounds = [event for block in drawn for event in (plan.draw, plan.for_block(block))]
+    return (plan.total, plan.kept, *rounds)
+
 
 Floats = NDArray[np.float64]
+
+DAY, PART = 24, 6  # hours
+DISTRICTS = (4, 12, 40)
+# Calls in the hours of a day from midnight, as everybody knows them: few at night, most in the early evening.
+RHYTHM = (2, 1, 1, 1, 1, 2, 4, 8, 10, 10, 10, 11, 12, 11, 10, 10, 11, 13, 14, 13, 11, 9, 6, 4)
+
+
+def blocks(positions: Floats, hours: int, visits: int) -> list[Block]:
+    """Weeks, days and parts of the day of places, hours of the whole map, hours and hours of the day of districts."""
+    places, every_hour = np.arange(len(positions)), np.arange(hours)
+    cuts = {
+        "weeks of places": (places, np.zeros_like(every_hour)),
+        "days of places": (places, every_hour // DAY),
+        "parts of the day of places": (places, every_hour % DAY // PART),
+        "hours": (np.zeros_like(places), every_hour),
+    }
+    for count in (number for number in DISTRICTS if number < len(positions)):
+        area = districts(positions, count)
+        cuts[f"hours of {count} districts"] = area, every_hour
+        cuts[f"hours of the day of {count} districts"] = area, every_hour % DAY
+    return [Block(name, partition(*cut), partition_sensitivity(cut[1], visits)) for name, cut in cuts.items()]
+
+
+def flat_start(places: int, hours: int) -> Floats:
+    """The same at all places, with a daily rhythm; hours count from midnight."""
+    return np.tile(np.resize(np.array(RHYTHM, float), hours), (places, 1))
 
 
 @dataclass(frozen=True)
@@ -53,10 +169,10 @@ def mwem(traces: Traces, parameters: MwemParameters, seed: int, start: Floats | 
     """
     workload = blocks(traces.positions, traces.hours, parameters.visits)
     noise, plan = SimulatedNoise(seed), mwem_plan(parameters)
-    truth = counts(truncate(traces, parameters.visits, seed))
-    total = _measured_total(noise, clamped_total(traces, parameters.clamp), plan.total)
+    truth = count_visits(require_visits(traces), parameters.visits, seed)
+    total = _measured_total(noise, clamped_total(visits_of_users(traces), parameters.clamp), plan.total)
     mass = max(_measured_total(noise, float(truth.sum()), plan.kept), 1.0)
-    density, measured, iterates = scaled(_checked(start, traces), mass), list[Measured](), list[Floats]()
+    density, measured, iterates = scale_to_total(_checked_start(start, traces), mass), list[Measured](), list[Floats]()
     for _ in range(parameters.rounds):
         block = _worst(workload, truth, density, plan, noise)
         event = plan.for_block(block)
@@ -65,7 +181,7 @@ def mwem(traces: Traces, parameters: MwemParameters, seed: int, start: Floats | 
         iterates.append(density)
     chosen = np.mean(iterates, axis=0) if parameters.output == "average" else density
     return Published(
-        density=scaled(chosen, total).reshape(traces.rois, traces.hours),
+        density=scale_to_total(chosen, total).reshape(traces.rois, traces.hours),
         events=mwem_events(plan, [one.block for one in measured]),
         facts={"blocks": ", ".join(one.block.name for one in measured), "visits": parameters.visits},
     )
@@ -104,14 +220,14 @@ def bent(density: Floats, measured: Measured, mass: float, step: str) -> Floats:
     # With its own mass a query's exponent lies within ±1/2, and noise alone hardly moves it.
     size = mass if step == "published" else np.maximum(np.maximum(now, measured.answers), measured.sigma)
     exponent = (measured.answers - now) / (2 * size)
-    return scaled(density * np.exp(measured.block.rows.T @ exponent), mass)
+    return scale_to_total(density * np.exp(measured.block.rows.T @ exponent), mass)
 
 
 def _measured_total(noise: Noise, value: float, event: Gaussian) -> float:
     return float(noise.gaussian(np.array([value]), event)[0])
 
 
-def _checked(start: Floats | None, traces: Traces) -> Floats:
+def _checked_start(start: Floats | None, traces: Traces) -> Floats:
     density = flat_start(traces.rois, traces.hours) if start is None else np.asarray(start, float)
     if density.shape != (traces.rois, traces.hours) or not (np.isfinite(density) & (density >= 0)).all():
         raise BadInput(

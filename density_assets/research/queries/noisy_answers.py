@@ -6,31 +6,35 @@ records; the more queries overlap, the more noise all get. Answering every place
 """
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
 from density_assets.errors import BadInput
-from density_assets.privacy.calibration import calibrate, gaussian_sigma
 from density_assets.privacy.events import Event, Gaussian
 from density_assets.privacy.noise import SimulatedNoise
-from density_assets.research.approaches.technique import Parameters, Published, Technique
-from density_assets.research.queries.contributions import clamped_total, counts, nearest_counts, scaled, truncate
+from density_assets.research.approaches.technique import PrivateParameters, Published, Technique, share_budget
+from density_assets.research.contributions import (
+    clamped_total,
+    count_visits,
+    require_visits,
+    scale_to_total,
+    visits_of_users,
+)
 from density_assets.research.queries.workload import every_place_and_hour, workload_sensitivity
 from density_assets.research.traces.matrix import Matrix, Traces
 
 Floats = NDArray[np.float64]
 
 
-class NoisyAnswersParameters(Parameters):
+class NoisyAnswersParameters(PrivateParameters):
     """visits: kept of each user (l). clamp: of a user's visits in the total. total_share: of the budget, for
     this total and that of kept visits.
     """
 
-    epsilon: Annotated[float, Field(gt=0)] = 1.0
-    delta: Annotated[float, Field(gt=0, lt=1)] = 1e-7
+    delta: float = Field(1e-7, gt=0, lt=1)
     visits: Annotated[int, Field(ge=1)] = 10
     clamp: Annotated[int, Field(ge=1)] = 100
     total_share: Annotated[float, Field(gt=0, lt=1)] = 0.05
@@ -68,34 +72,45 @@ def answer(traces: Traces, workload: Matrix, parameters: NoisyAnswersParameters,
         )
     sensitivity = workload_sensitivity(workload, traces.hours, parameters.visits)
     events = answer_events(parameters, sensitivity)
-    noise, truth = SimulatedNoise(seed), counts(truncate(traces, parameters.visits, seed))
-    exact = workload @ truth, np.array([clamped_total(traces, parameters.clamp)]), np.array([truth.sum()])
+    noise, truth = SimulatedNoise(seed), count_visits(require_visits(traces), parameters.visits, seed)
+    exact = (
+        workload @ truth,
+        np.array([clamped_total(visits_of_users(traces), parameters.clamp)], dtype=np.float64),
+        np.array([truth.sum()]),
+    )
     values, total, kept = (noise.gaussian(one, event) for one, event in zip(exact, events, strict=True))
     return Answers(values, events[0].sigma, float(total[0]), float(kept[0]), events)
 
 
-def answer_events(parameters: NoisyAnswersParameters, sensitivity: float) -> tuple[Gaussian, Gaussian, Gaussian]:
-    """The noise on all answers and on both totals, which cost (epsilon, delta) together."""
-    clamp, l = float(parameters.clamp), float(parameters.visits)
-
-    def shared(rho: float) -> tuple[Gaussian, Gaussian, Gaussian]:
-        on_total, on_answers = parameters.total_share * rho / 2, (1 - parameters.total_share) * rho
-        return (
-            Gaussian("answers", gaussian_sigma(on_answers, sensitivity), sensitivity),
-            Gaussian("all visits", gaussian_sigma(on_total, clamp), clamp),
-            Gaussian("kept visits", gaussian_sigma(on_total, l), l),
-        )
-
-    calibrated = calibrate(shared, parameters.epsilon, parameters.delta)
-    return shared(sum(event.rho for event in calibrated))
+def answer_events(parameters: NoisyAnswersParameters, sensitivity: float) -> tuple[Gaussian, ...]:
+    """Return the noise on all answers and on both totals, which cost (epsilon, delta) together."""
+    totals = parameters.total_share
+    events = share_budget(
+        {"answers": sensitivity, "all visits": float(parameters.clamp), "kept visits": float(parameters.visits)},
+        {"answers": 1 - totals, "all visits": totals / 2, "kept visits": totals / 2},
+        parameters,
+    )
+    return tuple(event for event in events.values() if isinstance(event, Gaussian))
 
 
 def publish(traces: Traces, parameters: NoisyAnswersParameters, seed: int) -> Published:
     """Every place and hour as a query; then, at no cost, the nearest counts ≥ 0, scaled to the number of visits."""
     answers = answer(traces, every_place_and_hour(traces.rois, traces.hours), parameters, seed)
-    density = scaled(nearest_counts(answers.values, answers.kept), answers.total)
+    density = scale_to_total(nearest_counts(answers.values, answers.kept), answers.total)
     facts = {"sigma": answers.sigma, "queries": len(answers.values), "visits": parameters.visits}
     return Published(density.reshape(traces.rois, traces.hours), events=answers.events, facts=facts)
+
+
+def nearest_counts(noisy: Floats, total: float) -> Floats:
+    """Return the nearest numbers ≥ 0 with this sum (at least 1): noise of empty places is taken off everywhere.
+
+    All values are lowered by one amount and those below 0 become 0. Clipping alone would keep the positive half of
+    the noise of each empty place.
+    """
+    falling: Any = np.sort(noisy.ravel())[::-1]
+    excess = (np.cumsum(falling) - max(total, 1.0)) / np.arange(1, noisy.size + 1)
+    last = np.flatnonzero(falling > excess)[-1]
+    return np.asarray(np.maximum(noisy - excess[last], 0.0))
 
 
 NOISY_ANSWERS = Technique(

@@ -1,9 +1,15 @@
 """Queries about everybody, as rows over (place, hour), and how far one user can move all their answers.
 
 Workloads are public: they are made of the map and the calendar, never of the traces.
+
+Districts are places one after the other on a Hilbert curve: neighbours on the curve are neighbours in the plane, and
+ranges along it are 1-dimensional queries (§3.1.1), which `audited_answers.py` audits. The position on the curve is
+found quadrant by quadrant (Hilbert 1891): each quadrant adds its number, and the square is turned so that the curve
+inside the quadrant looks like the whole.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +17,6 @@ from scipy.sparse import csr_array, eye_array
 
 from density_assets.errors import BadInput
 from density_assets.privacy.sensitivity import FLOAT_SLACK
-from density_assets.research.queries.hilbert import hilbert_order
 from density_assets.research.traces.matrix import Matrix
 
 Floats = NDArray[np.float64]
@@ -101,3 +106,34 @@ def _most(values: Floats, count: int) -> Floats:
     """The sum of the largest values of each row."""
     few = min(count, values.shape[1])
     return np.asarray(np.partition(values, -few, axis=1)[:, -few:].sum(axis=1))
+
+
+LEVELS = 16  # 65,536 steps to each side: metres in a city
+
+
+def hilbert_order(positions: NDArray[np.float64]) -> Ints:
+    """The places, in the order in which the curve over their bounding square meets them."""
+    if positions.ndim != 2 or positions.shape[1] != 2 or not len(positions) or not np.isfinite(positions).all():
+        raise BadInput(f"places must have two finite coordinates each, got an array of shape {positions.shape}")
+    low = positions.min(axis=0)
+    side = max(float((positions - low).max()), 1e-300)
+    cells = np.minimum((positions - low) / side * 2**LEVELS, 2**LEVELS - 1).astype(np.int64)
+    return np.argsort(curve_position(cells[:, 0], cells[:, 1], LEVELS), kind="stable")
+
+
+def curve_position(x: Ints, y: Ints, levels: int) -> Ints:
+    """How far along the curve the cells (x, y) of a square of 2^levels cells a side lie."""
+    position: Any = np.zeros_like(x)
+    for level in range(levels - 1, -1, -1):
+        half = 1 << level
+        right, upper = (x & half) > 0, (y & half) > 0
+        position = position + half * half * np.where(right, 3 - upper.astype(np.int64), upper)
+        x, y = _turned(x & (half - 1), y & (half - 1), right, upper, half)
+    return np.asarray(position, np.int64)
+
+
+def _turned(x: Ints, y: Ints, right: Any, upper: Any, side: int) -> tuple[Ints, Ints]:
+    """Lower quadrants are mirrored at a diagonal: the left one at the rising, the right one at the falling."""
+    falling = right & ~upper
+    x, y = np.where(falling, side - 1 - x, x), np.where(falling, side - 1 - y, y)
+    return np.where(upper, x, y), np.where(upper, y, x)

@@ -1,4 +1,4 @@
-"""What a stream of counts may spend, in the unit that is promised.
+"""What a stream of counts may spend, in the unit that is promised, and the way from traces to a published density.
 
 A stream publishes the counts of all places hour by hour. Two units are on offer, and their numbers cannot be compared:
 
@@ -6,9 +6,9 @@ w hours   w-event privacy as published (Kellaris et al. 2014): whatever a user d
           by pure epsilon-DP. Laplace noise of scale b on the counts of an hour costs c/b, c being the visits a user may
           add in an hour; the hours of any window add up to at most epsilon. A week of a user costs 168/w times that.
 week      all that a user did in the week is protected by (epsilon, delta)-DP. The published way to get there is
-          w = 168. It can be had for less: a user is counted in at most a hours (`truncation.py`), so only the a dearest
-          hours are added up, not all 168. Noise is Gaussian, since a delta is there to be used: c visits in an hour at
-          different places have L2 norm sqrt(c), and an hour costs c/(2 sigma²) of zCDP.
+          w = 168. It can be had for less: a user is counted in at most a hours (`contributions.py`), so only the a
+          dearest hours are added up, not all 168. Noise is Gaussian, since a delta is there to be used: c visits in an
+          hour at different places have L2 norm sqrt(c), and an hour costs c/(2 sigma²) of zCDP.
 
 Why the second is sound though later prices depend on earlier releases: fix a user and any releases. In an hour without
 a visit of that user, counts and distances are the same with and without them, and cost nothing. In the others, at most
@@ -20,9 +20,14 @@ Where prices are equal (Uniform, Sample, FAST, all comparisons) an hour may cost
 up in some hours to spend in others (BD, BA, RescueDP), the dearest hours may be all that it publishes, and no bound is
 better than that of the whole week, w = 168; unless what can be saved is limited: BA with at most k parts for a release
 costs a user at most a·k of them.
+
+Every stream is published the same way: truncate, count, release, clip, scale. Counts cannot be negative, and clipped
+noise adds up; truncation takes visits away. Both are mended where the promise is about the week, by scaling to a noisy
+number of visits that is paid for. For windows of hours no such number is within the promise at a price worth paying,
+and the stream stays as published.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -31,18 +36,29 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from density_assets.errors import BadInput
-from density_assets.privacy.calibration import calibrate, gaussian_sigma
+from density_assets.privacy.calibration import gaussian_sigma
 from density_assets.privacy.events import Event, Gaussian, Laplace
-from density_assets.privacy.noise import Noise
-from density_assets.research.approaches.technique import Parameters
+from density_assets.privacy.noise import Noise, SimulatedNoise
+from density_assets.research.approaches.technique import PrivateParameters, Published, share_budget
+from density_assets.research.contributions import (
+    Flags,
+    at_hours,
+    clamped_total,
+    require_visits,
+    scale_to_total,
+    truncate,
+    visits_of_users,
+)
+from density_assets.research.traces.matrix import Traces
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Drawn = Laplace | Gaussian
+TOTAL = "visits in the week, clamped for each user"
 LAST_DIGITS = 1 + 1e-9  # sums of prices are rounded
 
 
-class StreamParameters(Parameters):
+class StreamParameters(PrivateParameters):
     """What all streams have in common.
 
     unit, window: what is protected; the window is that of "w hours".
@@ -51,8 +67,6 @@ class StreamParameters(Parameters):
     visits_clamp: visits of one user that are counted for that number.
     """
 
-    epsilon: float = Field(1.0, gt=0, allow_inf_nan=False)
-    delta: float = Field(1e-6, gt=0, lt=1)
     unit: Literal["w hours", "week"] = "week"
     window: int = Field(24, ge=1)
     visits_per_hour: int = Field(1, ge=1)
@@ -125,15 +139,10 @@ def agreed_terms(parameters: StreamParameters, hours: int, most_hours: int) -> t
         active = min(parameters.window, most_hours)
         return Terms(parameters.epsilon, parameters.window, active, parameters.visits_per_hour, True), None
     share = parameters.total_share
-
-    def events_at(rho: float) -> tuple[Gaussian, Gaussian]:
-        total = gaussian_sigma(rho * share, parameters.visits_clamp)
-        return (
-            Gaussian("stream", gaussian_sigma(rho * (1 - share), 1.0), 1.0),
-            Gaussian("visits in the week, clamped for each user", total, float(parameters.visits_clamp)),
-        )
-
-    stream, total = calibrate(events_at, parameters.epsilon, parameters.delta)
+    events = share_budget(
+        {"stream": 1.0, TOTAL: float(parameters.visits_clamp)}, {"stream": 1 - share, TOTAL: share}, parameters
+    )
+    stream, total = events["stream"], events[TOTAL]
     assert isinstance(total, Gaussian)
     active = min(parameters.hours_per_user, most_hours)
     return Terms(stream.rho, hours, active, parameters.visits_per_hour, False), total
@@ -184,3 +193,46 @@ def dearest_events(charges: Sequence[Charge], terms: Terms, hours: int) -> tuple
         hourly[charge.hour - start] += price(charge.event, terms.pure)
     paid = set((np.argsort(-hourly, kind="stable")[: terms.active] + start).tolist())
     return tuple(charge.event for charge in inside if charge.hour in paid)
+
+
+StreamScheme = Callable[[Floats, Terms, Noise], Stream]
+
+
+def publish_stream(
+    traces: Traces, parameters: StreamParameters, seed: int, scheme: StreamScheme, counted: Flags | None = None
+) -> Published:
+    """What a scheme publishes of the traces.
+
+    counted: hours that can be published, where they are fixed beforehand; otherwise all.
+    """
+    counted = np.ones(traces.hours, dtype=np.bool_) if counted is None else counted
+    week = parameters.unit == "week"
+    # A generator for each purpose: what one user draws must not depend on how many visits another has.
+    of_visits, of_hours = (np.random.default_rng([seed, purpose]) for purpose in (1, 2))
+    kept = truncate(
+        at_hours(require_visits(traces), counted),
+        parameters.hours_per_user if week else None,
+        of_visits,
+        of_hours,
+        visits_per_hour=parameters.visits_per_hour,
+    )
+    terms, total_event = agreed_terms(parameters, traces.hours, most_counted(counted, parameters))
+    noise = SimulatedNoise(seed)
+    stream = scheme(kept.aggregate().astype(np.float64), terms, noise)
+    events = dearest_events(stream.charges, terms, traces.hours)
+    density = np.maximum(stream.values, 0.0)
+    facts = {
+        "protects": "a user's week" if week else f"{parameters.window} hours of a user",
+        "hours charged": len({charge.hour for charge in stream.charges}),
+    }
+    if total_event is None:
+        return Published(density, events=events, facts=facts)
+    total = clamped_total(visits_of_users(traces), parameters.visits_clamp)
+    visits = noise.gaussian(np.array([total], dtype=np.float64), total_event)
+    return Published(scale_to_total(density, float(visits[0])), events=(*events, total_event), facts=facts)
+
+
+def most_counted(counted: Flags, parameters: StreamParameters) -> int:
+    """The most hours of a window that can be published."""
+    window = len(counted) if parameters.unit == "week" else min(parameters.window, len(counted))
+    return int(np.lib.stride_tricks.sliding_window_view(counted, window).sum(axis=1).max())

@@ -18,17 +18,23 @@ BD        a in 5, 10, 20, 40, comparisons .05, .2, .5: a = 20, .5
 BA        a in 5, 10, 20, 40, comparisons .05, .2, .5, at most 1, 2, 4, 8 or 168 parts: a = 10, .05, and one part, which
           is no absorption; we take two, the next best that is (MRE 1.78, not 1.76; PC .11, not .13). Terms under which
           nothing is ever published, and the map is flat, have a smaller MRE (1.59) and were set aside
+
+Beside them `k_threshold`, by which counts below k are not released (chapter, §3.3): the usual rule, and not private.
+Counts of k and more are exact, so two of them that differ by one person give that person away, and noise is nowhere. A
+reader who needs a number for a suppressed cell knows that it lies between 0 and k − 1. We take 0 by default, as maps
+do that leave such cells blank; `suppressed` = "half" puts the middle of the range there.
 """
 
 from collections.abc import Callable
 from functools import partial
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
 
 from density_assets.privacy.noise import Noise
-from density_assets.research.approaches.technique import Published, Technique
-from density_assets.research.streams.publishing import publish_stream
+from density_assets.research.approaches.technique import Parameters, Published, Technique
+from density_assets.research.contributions import require_visits
 from density_assets.research.streams.terms import (
     Charge,
     Floats,
@@ -37,6 +43,7 @@ from density_assets.research.streams.terms import (
     Terms,
     draw,
     expected_error,
+    publish_stream,
 )
 from density_assets.research.traces.matrix import Traces
 
@@ -159,4 +166,31 @@ BUDGET_DISTRIBUTION = Technique(
 )
 BUDGET_ABSORPTION = Technique(
     "budget_absorption", "density", "a user's week", PROMISE, KELLARIS, AbsorptionParameters, publish_absorption
+)
+
+
+class KThresholdParameters(Parameters):
+    """k, and what a reader takes a suppressed count for: 0, or (k − 1)/2."""
+
+    k: int = Field(10, ge=1)
+    suppressed: Literal["zero", "half"] = "zero"
+
+
+def publish_large_counts(traces: Traces, parameters: KThresholdParameters, seed: int) -> Published:
+    """Exact counts of all visits where they are at least k; nothing is drawn, so the seed does not matter."""
+    counts = require_visits(traces).aggregate().astype(np.float64)
+    hidden = counts < parameters.k
+    instead = 0.0 if parameters.suppressed == "zero" else (parameters.k - 1) / 2
+    share = float(hidden.mean())
+    return Published(np.where(hidden, instead, counts), facts={"suppressed": share})
+
+
+K_THRESHOLD = Technique(
+    name="k_threshold",
+    approach="density",
+    protects="nobody",
+    promise="Counts below k are not shown. Nothing is promised to anybody: differences of counts are exact.",
+    source="Acs, Biczók & Castelluccia, §3.3",
+    parameters=KThresholdParameters,
+    publish=publish_large_counts,
 )

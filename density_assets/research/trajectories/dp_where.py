@@ -21,21 +21,24 @@ import numpy as np
 from pydantic import Field
 
 from density_assets.privacy.noise import SimulatedNoise
-from density_assets.research.approaches.technique import Published, Technique
-from density_assets.research.streams.truncation import not_empty
+from density_assets.research.approaches.technique import (
+    Published,
+    Statistic,
+    Technique,
+    measure_statistics,
+    share_budget,
+)
+from density_assets.research.contributions import require_visits
 from density_assets.research.traces.matrix import Ints, Traces
 from density_assets.research.trajectories.private_statistics import (
     DAY,
     WEEKDAYS,
     Floats,
-    Statistic,
     SynthesisParameters,
     lengths,
-    measured,
     people,
     profile,
     profile_bin,
-    shared_events,
     visits,
 )
 from density_assets.research.trajectories.synthesis import (
@@ -164,10 +167,10 @@ def work_given_home(work: Floats, medians: Floats, positions: Floats, rings: int
 
 def publish(traces: Traces, parameters: DpWhereParameters, seed: int) -> Published:
     """People between a home and a work place."""
-    exact = statistics(not_empty(traces), parameters, seed)
+    exact = statistics(require_visits(traces), parameters, seed)
     bounds = {name: each.sensitivity for name, each in exact.items()}
-    events = shared_events(bounds, SHARES, parameters, frozenset({"commute"}))
-    noisy = measured(exact, events, SimulatedNoise(seed))
+    events = share_budget(bounds, SHARES, parameters, selections=frozenset({"commute"}))
+    noisy = measure_statistics(exact, events, SimulatedNoise(seed))
     random = np.random.default_rng([seed, 3])
     count = number_of_people(noisy["people"], parameters.times, traces)
     home = drawn(probabilities(noisy["home"])[None, :], np.zeros(count, dtype=np.int64), random)

@@ -9,7 +9,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from density_assets.research.streams.truncation import truncated
+from density_assets.research.contributions import truncate
 from density_assets.research.traces.matrix import Ints, Traces
 
 Floats = NDArray[np.float64]
@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 def kept_visits(traces: Traces, most: int, seed: int) -> tuple[Ints, Ints, Ints]:
     """Person, place and hour of what is kept, ordered by person and hour; one visit in an hour."""
-    user, place, hour = truncated(traces, 1, most, np.ones(traces.hours, dtype=np.bool_), seed).points()
+    user, place, hour = truncate(traces, most, *(np.random.default_rng([seed, purpose]) for purpose in (1, 2))).points()
     order = np.lexsort((hour, user))
     return user[order], place[order], hour[order]
 

@@ -16,19 +16,22 @@ import numpy as np
 from pydantic import Field
 
 from density_assets.privacy.noise import SimulatedNoise
-from density_assets.research.approaches.technique import Published, Technique
-from density_assets.research.streams.truncation import not_empty
+from density_assets.research.approaches.technique import (
+    Published,
+    Statistic,
+    Technique,
+    measure_statistics,
+    share_budget,
+)
+from density_assets.research.contributions import require_visits
 from density_assets.research.traces.matrix import Ints, Traces
 from density_assets.research.trajectories.kept_sequences import capped_counts, capped_sensitivity, kept_visits
 from density_assets.research.trajectories.private_statistics import (
     Floats,
-    Statistic,
     SynthesisParameters,
     lengths,
-    measured,
     people,
     profile,
-    shared_events,
     visits,
 )
 from density_assets.research.trajectories.synthesis import (
@@ -82,9 +85,9 @@ def statistics(traces: Traces, parameters: MarkovParameters, seed: int) -> dict[
 
 def publish(traces: Traces, parameters: MarkovParameters, seed: int) -> Published:
     """People who walk as a noisy chain says."""
-    exact = statistics(not_empty(traces), parameters, seed)
-    events = shared_events({name: each.sensitivity for name, each in exact.items()}, SHARES, parameters)
-    noisy = measured(exact, events, SimulatedNoise(seed))
+    exact = statistics(require_visits(traces), parameters, seed)
+    events = share_budget({name: each.sensitivity for name, each in exact.items()}, SHARES, parameters)
+    noisy = measure_statistics(exact, events, SimulatedNoise(seed))
     bar = parameters.threshold * (events["transitions"].standard_deviation or 0.0)
     random = np.random.default_rng([seed, 3])
     count = number_of_people(noisy["people"], parameters.times, traces)

@@ -24,8 +24,14 @@ from pydantic import Field
 from density_assets.errors import BadInput
 from density_assets.privacy.events import Event, Gaussian
 from density_assets.privacy.noise import Noise, SimulatedNoise
-from density_assets.research.approaches.technique import Published, Technique
-from density_assets.research.streams.truncation import not_empty
+from density_assets.research.approaches.technique import (
+    Published,
+    Statistic,
+    Technique,
+    measure_statistics,
+    share_budget,
+)
+from density_assets.research.contributions import require_visits
 from density_assets.research.traces.matrix import Ints, Traces
 from density_assets.research.trajectories.gram_tree import Level, explore, level_sensitivity, with_marks
 from density_assets.research.trajectories.gram_walks import block_of, generated, timed
@@ -33,11 +39,8 @@ from density_assets.research.trajectories.kept_sequences import kept_visits
 from density_assets.research.trajectories.private_statistics import (
     DAY,
     Floats,
-    Statistic,
     SynthesisParameters,
-    measured,
     profile,
-    shared_events,
     visits,
 )
 from density_assets.research.trajectories.synthesis import (
@@ -119,9 +122,9 @@ def explored(
 def publish(traces: Traces, parameters: NGramParameters, seed: int) -> Published:
     """People who go on as the tree says."""
     noise = SimulatedNoise(seed)
-    events = shared_events(sensitivities(parameters), shares(parameters), parameters)
-    tree = explored(not_empty(traces), parameters, events, noise, seed)
-    noisy = measured(other_statistics(traces, parameters), events, noise)
+    events = share_budget(sensitivities(parameters), shares(parameters), parameters)
+    tree = explored(require_visits(traces), parameters, events, noise, seed)
+    noisy = measure_statistics(other_statistics(traces, parameters), events, noise)
     random = np.random.default_rng([seed, 3])
     items = traces.rois * parameters.blocks
     count = number_of_people(tree[0].counts[:, items], parameters.times, traces)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from density_assets.privacy.events import Event
 from density_assets.research.approaches.technique import Published
-from density_assets.research.streams.publishing import scaled
+from density_assets.research.contributions import scale_to_total
 from density_assets.research.study import Row
 from density_assets.research.traces.matrix import Ints, Traces, binary
 from density_assets.research.trajectories.private_statistics import LENGTHS, profile_bin
@@ -77,5 +77,5 @@ def synthetic(like: Traces, person: Ints, place: Ints, hour: Ints) -> Traces:
 
 def publication(traces: Traces, total: float, events: tuple[Event, ...], facts: Row) -> Published:
     """Drawn people, and their density scaled to the noisy number of visits."""
-    density = scaled(traces.aggregate().astype(np.float64), total)
+    density = scale_to_total(traces.aggregate().astype(np.float64), total)
     return Published(density, traces, events, {"people": len(traces.users), **facts})

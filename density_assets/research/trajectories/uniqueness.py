@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from density_assets.errors import BadInput
+from density_assets.research.contributions import rank_within
 from density_assets.research.membership.defenses.generalisation import merged_places, merged_slots
 from density_assets.research.traces.matrix import Matrix, Traces, binary
 from density_assets.research.trajectories.records import Generalised, covering_traces, item_traces
@@ -96,10 +97,8 @@ def known_points(traces: Traces, p: int, seed: int) -> tuple[Matrix, NDArray[np.
         raise BadInput("nobody can be singled out of empty traces: they have no point; give traces with points")
     sizes = np.diff(traces.matrix.indptr)
     user = np.repeat(np.arange(len(sizes)), sizes)
-    order = np.lexsort((np.random.default_rng(seed).random(len(user)), user))
-    rank = np.arange(len(user)) - np.repeat(traces.matrix.indptr[:-1], sizes)
-    drawn = order[(rank < p) & np.repeat(sizes >= p, sizes)]
     asked = sizes >= p
+    drawn = (rank_within(user, np.random.default_rng(seed).random(len(user))) < p) & asked[user]
     row = np.cumsum(asked) - 1
     shape = (int(asked.sum()), traces.matrix.shape[1])
     return binary(row[user[drawn]], traces.matrix.indices[drawn].astype(np.int64), shape), asked

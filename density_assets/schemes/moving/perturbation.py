@@ -1,13 +1,25 @@
-"""Perturbing a stream: every histogram (Chen et al., Alg. 1), only those that differ (Alg. 2), or both (Alg. 4, 5)."""
+"""Perturbing a stream: every histogram (Chen et al., Alg. 1), only those that differ (Alg. 2), or both (Alg. 4, 5).
 
-from collections.abc import Sequence
+Both hybrids walk the same way, whatever one user can change and in whichever privacy it is paid (`budgets.py`):
+
+    windows → daytime → quiet streams → `direct` by day, `threshold` at night
+
+`static_hybrid` draws each day's window from that day, and the quiet stamps of all days are one stream. `dynamic_hybrid`
+predicts each day's window from the days before, so that stamps can be released as they come, and every day has a quiet
+stream before its window and one after it. Windows are drawn first and counts afterwards: where to draw is then known
+from settings and released choices alone.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from density_assets.privacy.events import Laplace, LaplaceVector, SparseVector
+from density_assets.privacy.events import Laplace, LaplaceVector, Selection, SparseVector
 from density_assets.privacy.noise import Noise
-from density_assets.schemes.moving.stream import Floats
+from density_assets.schemes.moving.windows import Flags, Floats, Stamps, Window, choose, predict
+
+FIRST_DAY = Window(6, 20)  # of hours, where there is no day to learn from; public, chosen on synthetic crowds
 
 
 def direct(stream: Floats, event: Laplace | LaplaceVector, noise: Noise) -> Floats:
@@ -42,8 +54,8 @@ def threshold(stream: Floats, event: SparseVector, change: float, noise: Noise) 
 
 def hybrid(
     stream: Floats,
-    daytime: NDArray[np.bool_],
-    quiet: Sequence[NDArray[np.integer]],
+    daytime: Flags,
+    quiet: Sequence[Stamps],
     events: tuple[Laplace | LaplaceVector, SparseVector],
     change: float,
     noise: Noise,
@@ -63,9 +75,63 @@ def hybrid(
     return released
 
 
-def around(daytime: NDArray[np.bool_], day: int) -> list[NDArray[np.integer]]:
-    """The quiet stamps before and after each day's window, day by day; parts without stamps are left out."""
-    parts: list[NDArray[np.integer]] = []
+@dataclass(frozen=True)
+class Hybrid:
+    """A hybrid and what it spends.
+
+    predicts: whether windows are predicted from the days before (`dynamic_hybrid`) or drawn from the day itself.
+    selection, utility: how one window is drawn; the event must bound the change of this utility.
+    moving: the event of so many daytime stamps. As published its scale grows with their number; in zCDP it does not.
+    still: the event of the quiet streams.
+    change: the public threshold T, in people (L1).
+    """
+
+    predicts: bool
+    selection: Selection
+    utility: Callable[[Floats], Floats]
+    moving: Callable[[int], Laplace | LaplaceVector]
+    still: SparseVector
+    change: float
+
+    def release(self, past: Sequence[Floats], days: Sequence[Floats], noise: Noise) -> tuple[Floats, list[Window]]:
+        """Return the noisy stream of `days`, one after another, and the windows they were divided by.
+
+        past: days before them, to learn from only. All days have equally many stamps.
+        """
+        windows = self.windows(past, days, noise)
+        daytime = np.concatenate([window.mask(len(day)) for window, day in zip(windows, days, strict=True)])
+        quiet = quiet_streams(daytime, len(days[0]), parted=self.predicts)
+        events = self.moving(int(daytime.sum())), self.still
+        return hybrid(np.concatenate(days), daytime, quiet, events, self.change, noise), windows
+
+    def windows(self, past: Sequence[Floats], days: Sequence[Floats], noise: Noise) -> list[Window]:
+        """Return the window of each of `days`.
+
+        Guarantees: static, one selection for each of `days`; dynamic, one for each day but the last, `past` included,
+        and no window depends on its own day or on a later one.
+        """
+        if not self.predicts:
+            return [self._draw(day, noise) for day in days]
+        drawn = [self._draw(day, noise) for day in (*past, *days[:-1])]
+        before = range(len(past), len(past) + len(days))  # how many windows stand before each day
+        return [predict(drawn[:n], len(days[0])) if n else FIRST_DAY for n in before]
+
+    def _draw(self, day: Floats, noise: Noise) -> Window:
+        return choose(self.utility(day), self.selection, len(day), noise)
+
+
+def quiet_streams(daytime: Flags, day: int, *, parted: bool) -> list[Stamps]:
+    """Return the stamps outside the windows of days of so many stamps; none if every window is a whole day.
+
+    parted: a stream before and one after each window, rather than one of all quiet stamps.
+    """
+    parts = around(daytime, day)
+    return parts if parted or not parts else [np.concatenate(parts)]
+
+
+def around(daytime: Flags, day: int) -> list[Stamps]:
+    """Return the quiet stamps before and after each day's window, day by day; parts without stamps are left out."""
+    parts: list[Stamps] = []
     for start in range(0, len(daytime), day):
         inside = np.flatnonzero(daytime[start : start + day])
         stamps = np.arange(start, min(start + day, len(daytime)))

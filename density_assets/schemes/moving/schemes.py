@@ -1,14 +1,14 @@
 """`direct`, `threshold`, `static_hybrid`, `dynamic_hybrid`: releases with moving characteristics (Chen et al.).
 
 People move by day and rest at night. `direct` draws every hour, `threshold` only hours that differ from the last
-release, the hybrids the first by day and the second at night: `walk.py`. The stream here is a week of 168 hours; sound
-events and the argument for their bounds are in `zcdp_budget.py`, published ones in `pure_budget.py`.
+release, the hybrids the first by day and the second at night: `perturbation.py`. The stream here is a week of 168
+hours. Each scheme says what its steps may cost; the events of sound and published budgets, and the argument for their
+bounds, are in `budgets.py`.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -20,11 +20,16 @@ from density_assets.geography.places import Kind, Places
 from density_assets.privacy.calibration import calibrate
 from density_assets.privacy.events import Event, Laplace, LaplaceVector, SparseVector, WindowSelection
 from density_assets.privacy.noise import Noise
-from density_assets.schemes.moving import pure_budget, zcdp_budget
-from density_assets.schemes.moving.perturbation import direct, threshold
-from density_assets.schemes.moving.walk import Hybrid
-from density_assets.schemes.moving.windows import published_utility, sound_utility
-from density_assets.schemes.moving.zcdp_budget import DAYS
+from density_assets.schemes.moving.budgets import (
+    DAYS,
+    Budget,
+    PureBudget,
+    ZcdpBudget,
+    hybrid_events,
+    hybrid_of,
+    over_hours,
+)
+from density_assets.schemes.moving.perturbation import Hybrid, direct, threshold
 from density_assets.schemes.scheme import (
     SERIES,
     TOTALS,
@@ -38,7 +43,7 @@ from density_assets.schemes.scheme import (
     mapped_error,
     present,
 )
-from density_assets.settings import Settings
+from density_assets.settings import SchemeSettings, Settings
 
 COMPARING = ("change", "releases", "comparing_share")  # settings of what is drawn when hours have changed
 CONSISTENCY_SEED = 3  # public randomness: it decides which positive counts pay for negative ones
@@ -62,18 +67,15 @@ class Moving(ABC):
 
     def plan(self, settings: Settings) -> Plan:
         """Everything is spent at one door."""
-        privacy = settings.privacy
-        if settings.scheme.calibration == "published":
-            return {SERIES: self.published(privacy.epsilon, settings)}
-        return {SERIES: calibrate(lambda rho: self.sound(rho, settings), privacy.epsilon, privacy.delta)}
+        privacy, chosen = settings.privacy, settings.scheme
+        if chosen.calibration == "published":
+            return {SERIES: self.events(privacy.epsilon, PureBudget(chosen), chosen)}
+        budget = ZcdpBudget(chosen, privacy.visits_per_user)
+        return {SERIES: calibrate(lambda rho: self.events(rho, budget, chosen), privacy.epsilon, privacy.delta)}
 
     @abstractmethod
-    def sound(self, rho: float, settings: Settings) -> Events:
-        """Events that cost rho of zCDP."""
-
-    @abstractmethod
-    def published(self, epsilon: float, settings: Settings) -> Events:
-        """Events with the printed constants."""
+    def events(self, cost: float, budget: Budget, chosen: SchemeSettings) -> Events:
+        """Events that cost so much together."""
 
     @abstractmethod
     def perturbed(self, stream: Floats, events: Events, noise: Noise) -> Floats:
@@ -113,15 +115,12 @@ class Direct(Moving):
 
     name = "direct"
 
-    def sound(self, rho: float, settings: Settings) -> Events:
-        return (zcdp_budget.every_hour(rho, settings.privacy.visits_per_user),)
-
-    def published(self, epsilon: float, settings: Settings) -> Events:
-        return (pure_budget.published_hour(epsilon),)
+    def events(self, cost: float, budget: Budget, chosen: SchemeSettings) -> Events:
+        return (budget.every_hour(cost),)
 
     def perturbed(self, stream: Floats, events: Events, noise: Noise) -> Floats:
         (event,) = events
-        return direct(stream, _over(event, len(stream)), noise)
+        return direct(stream, over_hours(event, len(stream)), noise)
 
 
 class Threshold(Moving):
@@ -130,11 +129,8 @@ class Threshold(Moving):
     name = "threshold"
     own_settings = COMPARING
 
-    def sound(self, rho: float, settings: Settings) -> Events:
-        return (zcdp_budget.changed_hours(rho, settings.scheme),)
-
-    def published(self, epsilon: float, settings: Settings) -> Events:
-        return (pure_budget.published_changed(epsilon, settings.scheme),)
+    def events(self, cost: float, budget: Budget, chosen: SchemeSettings) -> Events:
+        return (budget.changed_hours(cost),)
 
     def perturbed(self, stream: Floats, events: Events, noise: Noise) -> Floats:
         (event,) = events
@@ -151,34 +147,20 @@ class StaticHybrid(Moving):
     selections: ClassVar[int] = DAYS
     streams: ClassVar[int] = 1
 
-    def sound(self, rho: float, settings: Settings) -> Events:
-        chosen, l = settings.scheme, settings.privacy.visits_per_user
-        left = (1 - chosen.selecting_share) * rho
-        return (
-            zcdp_budget.day_windows(chosen.selecting_share * rho, self.selections, chosen),
-            zcdp_budget.every_hour(chosen.moving_share * left, l, "daytime"),
-            zcdp_budget.changed_hours((1 - chosen.moving_share) * left, chosen, self.streams),
-        )
-
-    def published(self, epsilon: float, settings: Settings) -> Events:
-        chosen = settings.scheme
-        left = (1 - chosen.selecting_share) * epsilon
-        return (
-            pure_budget.published_windows(chosen.selecting_share * epsilon, chosen),
-            pure_budget.published_hour(chosen.moving_share * left, "daytime"),
-            pure_budget.published_changed((1 - chosen.moving_share) * left, chosen, self.streams),
-        )
+    def events(self, cost: float, budget: Budget, chosen: SchemeSettings) -> Events:
+        return hybrid_events(cost, budget, chosen, self.selections, self.streams)
 
     def walk(self, events: Events, places: int) -> Hybrid:
         """The hybrid that draws with these events; published ones are told by their pure budget."""
         selection, moving, still = events
         assert isinstance(selection, WindowSelection)
+        assert isinstance(moving, Laplace | LaplaceVector)
         assert isinstance(still, SparseVector)
-        utility = published_utility if still.pure else partial(sound_utility, weight=selection.weight)
-        return Hybrid(self.predicts, selection, utility, partial(_over, moving), still, _bar(still, places))
+        bar = _bar(still, places)
+        return hybrid_of((selection, moving, still), bar, predicts=self.predicts, sound=not still.pure)
 
     def perturbed(self, stream: Floats, events: Events, noise: Noise) -> Floats:
-        return self.walk(events, stream.shape[1]).released((), np.split(stream, DAYS), noise)[0]
+        return self.walk(events, stream.shape[1]).release((), np.split(stream, DAYS), noise)[0]
 
 
 @dataclass(frozen=True)
@@ -190,12 +172,6 @@ class DynamicHybrid(StaticHybrid):
     predicts = True
     selections = DAYS - 1
     streams = 2 * DAYS
-
-
-def _over(event: Event, hours: int) -> Laplace | LaplaceVector:
-    """The event of so many hours: as published the scale grows with their number; soundly it does not."""
-    assert isinstance(event, Laplace | LaplaceVector)
-    return pure_budget.over_hours(event, hours) if isinstance(event, Laplace) else event
 
 
 def _bar(event: SparseVector, places: int) -> float:

@@ -1,7 +1,11 @@
-"""Choosing the part of a day in which people move (Chen et al., §6.2 and §6.3).
+"""Streams of histograms, and choosing the part of a day in which people move (Chen et al., §6.2 and §6.3).
 
-Every pair of stamps (i, j), i ≤ j, is a candidate. With n = j − i + 1 and the distances d_i … d_{j−1} of consecutive
-histograms between them,
+A stream is people per location, stamp after stamp (rows are stamps). A user adds at most one to one histogram (one
+location per stamp, or one visit spread over places with mass one), so neighbouring streams D, D' have
+‖D_t − D'_t‖₁ ≤ 1 at every stamp t. Everything in this package rests on that bound.
+
+Every pair of stamps (i, j), i ≤ j, of a day is a candidate for its window. With n = j − i + 1 and the distances
+d_i … d_{j−1} of consecutive histograms between them,
 
     aveDis = Σ d / n        simVar = Σ |aveDis − d| / n
 
@@ -23,9 +27,29 @@ from numpy.typing import NDArray
 
 from density_assets.privacy.events import Selection
 from density_assets.privacy.noise import Noise
-from density_assets.schemes.moving.stream import ADJACENT, Floats, distances
 
+Floats = NDArray[np.float64]
+Stamps = NDArray[np.integer]
+Flags = NDArray[np.bool_]
+
+HISTOGRAM = 1.0  # L1 change of one histogram by one user; also of its distance from anything fixed or released
+PRINTED_DISTANCE = 2.0  # Δ_D as published, used for comparisons and histograms alike
+FEWEST = 2  # releases of a stream: its first histogram is always drawn, so a stream with one would never compare
+ADJACENT = 2.0  # change of the distance between two histograms that both hold the user
 ALPHA = 12.0  # base of the logarithm that favours long windows, as published
+
+
+def distances(stream: Floats) -> Floats:
+    """L1 distances of consecutive histograms, one less than there are stamps."""
+    return np.asarray(np.abs(np.diff(stream, axis=0)).sum(axis=1))
+
+
+def histograms(cells: NDArray[np.integer], locations: int) -> Floats:
+    """People per stamp and location, from one cell per (person, stamp); negative cells are people not seen."""
+    counts = np.zeros((cells.shape[1], locations))
+    for stamp, seen in enumerate(cells.T):
+        counts[stamp] = np.bincount(seen[seen >= 0], minlength=locations)
+    return counts
 
 
 @dataclass(frozen=True)
@@ -38,7 +62,7 @@ class Window:
     def __len__(self) -> int:
         return self.last - self.first + 1
 
-    def mask(self, stamps: int) -> NDArray[np.bool_]:
+    def mask(self, stamps: int) -> Flags:
         """Which stamps lie in it."""
         here = np.arange(stamps)
         return np.asarray((here >= self.first) & (here <= self.last))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from density_assets.people.crowd import HOURS, crowd, grid
-from density_assets.schemes.moving.stream import distances, histograms
+from density_assets.schemes.moving.windows import distances, histograms
 
 PEOPLE = 8_000
 

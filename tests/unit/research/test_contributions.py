@@ -18,6 +18,8 @@ from density_assets.research.contributions import (
     integer_weights,
     keep_rows,
     rank_within,
+    require_visits,
+    scale_to_total,
     squares_over_places,
     truncate,
     visits_of_users,
@@ -177,8 +179,30 @@ def test_a_bound_that_is_not_kept_would_be_found(two_counts, monkeypatch):
     assert not np.array_equal(wrong.tower_totals, two_counts.by_sql.tower_totals)
 
 
+def test_distances_and_sums_of_places_move_as_stated():
+    pair = crowd(), joined(crowd(), *HEAVY["everywhere"])
+    before, after = (truncate(each, 9, *two_generators(1), visits_per_hour=3).aggregate() for each in pair)
+    known = np.random.default_rng(0).uniform(0, 9, (len(before), 1))
+    distances = np.abs(before - known).mean(axis=0), np.abs(after - known).mean(axis=0)
+    assert np.abs(distances[1] - distances[0]).max() <= 3 / len(before) + 1e-6
+    groups = np.eye(4)[np.arange(len(before)) % 4].T
+    assert np.linalg.norm(groups @ (after - before), axis=0).max() <= 3
+
+
+def test_one_user_moves_the_total_by_at_most_the_clamp():
+    pair = [visits_of_users(each) for each in (crowd(), joined(crowd(), *HEAVY["everywhere"]))]
+    assert clamped_total(pair[1], 20) - clamped_total(pair[0], 20) == 20
+    assert pair[1].sum() - pair[0].sum() > 20
+
+
+def test_scaling_spreads_evenly_what_has_no_shape():
+    assert np.array_equal(scale_to_total(np.zeros((2, 2)), 8.0), np.full((2, 2), 2.0))
+    assert scale_to_total(np.eye(2), -3.0).sum() == 0
+    assert scale_to_total(np.array([1.0, 3.0]), 8.0).tolist() == [2.0, 6.0]
+
+
 def test_unusable_traces_and_limits_are_refused():
     with pytest.raises(BadInput, match="at least one visit"):
-        truncate(nobody(crowd()), 1, np.random.default_rng(0))
+        require_visits(nobody(crowd()))
     with pytest.raises(BadInput, match="at least one visit"):
         truncate(crowd(), 0, np.random.default_rng(0))

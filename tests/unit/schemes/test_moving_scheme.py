@@ -11,7 +11,7 @@ from density_assets.privacy.noise import SimulatedNoise
 from density_assets.privacy.promise import explain
 from density_assets.publication.statement import as_markdown
 from density_assets.schemes import SCHEMES
-from density_assets.schemes.moving.walk import FIRST_DAY
+from density_assets.schemes.moving.perturbation import FIRST_DAY
 from density_assets.schemes.moving.windows import Window, sound_sensitivity
 from density_assets.schemes.scheme import SERIES, Counts
 from density_assets.settings import SchemeSettings, Settings

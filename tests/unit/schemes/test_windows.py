@@ -7,11 +7,12 @@ import pytest
 
 from density_assets.privacy.events import Selection
 from density_assets.privacy.noise import SimulatedNoise
-from density_assets.schemes.moving.stream import distances, histograms
 from density_assets.schemes.moving.windows import (
     Window,
     candidates,
     choose,
+    distances,
+    histograms,
     predict,
     published_sensitivity,
     published_utility,

@@ -12,7 +12,7 @@ from density_assets.research.moving.recovery_attack import (
     recover,
     score,
 )
-from density_assets.schemes.moving.stream import histograms
+from density_assets.schemes.moving.windows import histograms
 
 LINE = np.column_stack([np.arange(100) * 100.0, np.zeros(100)])  # a hundred places along a road
 NIGHT = np.array([True, True, False, False, True])

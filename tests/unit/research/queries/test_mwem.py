@@ -2,14 +2,24 @@
 
 import numpy as np
 import pytest
+from small_crowd import counts, kept
 
 from density_assets.errors import BadInput
 from density_assets.privacy.accounting import spent
 from density_assets.privacy.events import Gaussian, Selection
-from density_assets.research.queries.contributions import counts, truncate
-from density_assets.research.queries.mwem import MWEM, Measured, bent, error_sum, mwem
-from density_assets.research.queries.mwem_blocks import Block, blocks, flat_start
-from density_assets.research.queries.mwem_plan import MwemParameters, mwem_events, mwem_plan
+from density_assets.research.queries.mwem import (
+    MWEM,
+    Block,
+    Measured,
+    MwemParameters,
+    bent,
+    blocks,
+    error_sum,
+    flat_start,
+    mwem,
+    mwem_events,
+    mwem_plan,
+)
 from density_assets.research.queries.workload import partition
 from density_assets.research.traces.commuters import commuters
 
@@ -66,10 +76,10 @@ def test_nothing_but_noisy_values_leaves_the_data(people, monkeypatch):
     noise, published = blindly(people)
     assert noise.draws == 4
     assert [query for query, _ in noise.given] == [one.query for one in published.events if isinstance(one, Gaussian)]
-    clamped, kept, *in_blocks = (total for _, total in noise.given)
+    clamped, left, *in_blocks = (total for _, total in noise.given)
     assert clamped <= 400 * 100
-    assert kept == truncate(people, 8, seed=1).matrix.sum() <= 400 * 8
-    assert in_blocks == [kept] * 4  # blocks are of truncated visits
+    assert left == kept(people, 8, 1).matrix.sum() <= 400 * 8
+    assert in_blocks == [left] * 4  # blocks are of truncated visits
     _, other = blindly(commuters(300, 1, seed=8, rows=4, columns=4))
     assert np.array_equal(published.density, other.density)
 
@@ -90,14 +100,14 @@ def test_one_user_moves_every_score_by_at_most_l_if_truncated(people):
             for block in workload
         )
 
-    assert 4 < largest_change(truncate(people, 8, seed=2)) <= 8
+    assert 4 < largest_change(kept(people, 8, 2)) <= 8
     assert largest_change(people) > 8  # the planted bug: nothing is truncated
 
 
 def test_one_user_moves_every_block_by_at_most_its_sensitivity(people):
-    kept = truncate(people, 8, seed=2)
+    truncated = kept(people, 8, 2)
     for block in blocks(people.positions, people.hours, 8):
-        moved = [np.linalg.norm(block.rows @ (counts(kept) - without)) for without in neighbours(kept)]
+        moved = [np.linalg.norm(block.rows @ (counts(truncated) - without)) for without in neighbours(truncated)]
         assert 0 < max(moved) <= block.sensitivity
         untruncated = [np.linalg.norm(block.rows @ (counts(people) - without)) for without in neighbours(people)]
         assert max(untruncated) > block.sensitivity

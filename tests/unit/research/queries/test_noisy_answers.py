@@ -3,16 +3,17 @@
 import numpy as np
 import pytest
 from scipy.sparse import vstack
+from small_crowd import counts, kept
 
 from density_assets.errors import BadInput
 from density_assets.privacy.accounting import spent
 from density_assets.privacy.events import Gaussian
-from density_assets.research.queries.contributions import counts, truncate
 from density_assets.research.queries.noisy_answers import (
     NOISY_ANSWERS,
     NoisyAnswersParameters,
     answer,
     answer_events,
+    nearest_counts,
 )
 from density_assets.research.queries.workload import every_place_and_hour, partition, workload_sensitivity
 from density_assets.research.traces.commuters import commuters
@@ -45,7 +46,7 @@ def test_noise_for_records_would_cost_users_more_than_promised(people):
 def test_answers_are_truncated_counts_with_noise_of_the_stated_size(people):
     workload = every_place_and_hour(people.rois, people.hours)
     answers = answer(people, workload, CHOSEN, seed=5)
-    errors = answers.values - counts(truncate(people, CHOSEN.visits, seed=5))
+    errors = answers.values - counts(kept(people, CHOSEN.visits, 5))
     assert errors.std() == pytest.approx(answers.sigma, rel=0.06)  # 1,512 draws: 3 standard errors
     assert abs(errors.mean()) < 4 * answers.sigma / np.sqrt(errors.size)
     assert answers.sigma == answers.events[0].sigma
@@ -55,7 +56,7 @@ def test_estimates_are_for_all_visits(people):
     whole = partition(np.zeros(people.rois, np.int64), np.zeros(people.hours, np.int64))
     plenty = NoisyAnswersParameters(epsilon=500.0, delta=1e-6, visits=5, clamp=400)
     answers = answer(people, whole, plenty, seed=1)
-    assert answers.values[0] == pytest.approx(truncate(people, 5, seed=1).matrix.sum(), rel=0.05)
+    assert answers.values[0] == pytest.approx(kept(people, 5, 1).matrix.sum(), rel=0.05)
     assert answers.estimates[0] == pytest.approx(people.matrix.sum(), rel=0.1)
 
 
@@ -102,3 +103,12 @@ def test_much_budget_gives_the_density_back():
 def test_queries_about_other_places_are_refused(people):
     with pytest.raises(BadInput, match="places and hours of the traces, got 4 columns"):
         answer(people, every_place_and_hour(1, 4), CHOSEN, seed=0)
+
+
+def test_nearest_counts_are_not_negative_and_add_up_to_the_total():
+    noisy = np.array([5.0, -2.0, 1.0, 0.5])
+    assert nearest_counts(noisy, 4.5).tolist() == [4.25, 0.0, 0.25, 0.0]
+    others = np.random.default_rng(0).dirichlet(np.ones(4), 2000) * 4.5
+    distance = ((nearest_counts(noisy, 4.5) - noisy) ** 2).sum()
+    assert ((others - noisy) ** 2).sum(axis=1).min() >= distance
+    assert nearest_counts(np.array([-3.0, -4.0]), -7.0).tolist() == [1.0, 0.0]

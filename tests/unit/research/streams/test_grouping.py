@@ -4,9 +4,20 @@ import numpy as np
 import pytest
 
 from density_assets.privacy.noise import SimulatedNoise
-from density_assets.research.streams.feedback import Levels, appended, corrected, nothing_yet, on_clock, pid, predicted
-from density_assets.research.streams.grouping import Alike, group_labels
-from density_assets.research.streams.rescue import RescueParameters, observe, wanted_prices
+from density_assets.research.streams.filtered import (
+    Alike,
+    Levels,
+    RescueParameters,
+    appended,
+    corrected,
+    group_labels,
+    nothing_yet,
+    observe,
+    on_clock,
+    pid,
+    predicted,
+    wanted_prices,
+)
 from density_assets.research.streams.terms import Terms
 
 ALIKE = Alike(small=30, correlated=0.5, close=25)

@@ -11,15 +11,13 @@ from density_assets.privacy.accounting import spent
 from density_assets.privacy.events import Laplace
 from density_assets.privacy.noise import SimulatedNoise
 from density_assets.quality.accuracy import pearson
-from density_assets.research.streams import publishing
-from density_assets.research.streams.fast import FAST, FastParameters, fast
-from density_assets.research.streams.k_threshold import K_THRESHOLD
-from density_assets.research.streams.publishing import scaled
-from density_assets.research.streams.rescue import RESCUE_DP, RescueParameters, rescue
+from density_assets.research.streams import terms as stream_terms
+from density_assets.research.streams.filtered import FAST, RESCUE_DP, FastParameters, RescueParameters, fast, rescue
 from density_assets.research.streams.terms import Charge, Terms, dearest_events, price, window_costs
 from density_assets.research.streams.w_event import (
     BUDGET_ABSORPTION,
     BUDGET_DISTRIBUTION,
+    K_THRESHOLD,
     SAMPLE,
     UNIFORM,
     budget_absorption,
@@ -89,7 +87,7 @@ def test_releases_and_schedules_follow_from_noisy_values_alone(name, terms):
 @pytest.mark.parametrize("technique", TECHNIQUES)
 @pytest.mark.parametrize("unit", ["week", "w hours"])
 def test_all_that_is_published_follows_from_noisy_values_alone(technique, unit, monkeypatch):
-    monkeypatch.setattr(publishing, "SimulatedNoise", DeafNoise)
+    monkeypatch.setattr(stream_terms, "SimulatedNoise", DeafNoise)
     one, other = (technique.publish(crowd(seed=seed), technique.parameters(unit=unit), 5) for seed in (0, 1))
     assert np.array_equal(one.density, other.density)
     assert (one.facts, one.events) == (other.facts, other.events)
@@ -199,12 +197,6 @@ def test_small_counts_are_suppressed(traces):
     assert np.array_equal(half.density, np.where(counts >= 4, counts, 1.5))
     assert zero.events == ()
     assert zero.facts["suppressed"] == (counts < 4).mean()
-
-
-def test_scaling_spreads_evenly_what_has_no_shape():
-    assert np.array_equal(scaled(np.zeros((2, 2)), 8.0), np.full((2, 2), 2.0))
-    assert scaled(np.eye(2), -3.0).sum() == 0
-    assert scaled(np.eye(2), 8.0)[0, 0] == 4
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,31 @@
-"""Audits agree with a look at every boolean data set, in general, for ranges, and range by range."""
+"""Exact answers under an auditor: audits agree with all boolean data sets, and denials tell what they hide."""
 
 import numpy as np
 import pytest
 
 from density_assets.errors import BadInput
-from density_assets.research.queries.full_disclosure import OPEN, consistent, disclosed_bits
-from density_assets.research.queries.online_ranges import audited_online
-from density_assets.research.queries.query import query_rows
-from density_assets.research.queries.ranges import (
+from density_assets.research.approaches.town import town
+from density_assets.research.queries.audited_answers import (
+    AUDITED_ANSWERS,
+    AuditedParameters,
+    NaiveAuditor,
     audit_ranges,
+    audited_online,
+    bits_from_denials,
     disclosed_by_ranges,
-    nothing_asked,
-    possible_answers,
-    with_answer,
+    range_facts,
+    users_in_a_row,
 )
+from density_assets.research.queries.disclosure import OPEN, checked_answers, disclosed_bits, query_rows, was_at
+from density_assets.research.traces.matrix import Traces, binary
+
+TOWN = town(people=300, places=60, seed=3)
+
+
+def consistent(rows, answers):
+    """All data sets with these answers, one row each."""
+    everything = (np.arange(2 ** rows.shape[1])[:, None] >> np.arange(rows.shape[1])) & 1
+    return everything[(answers == (rows @ everything.T).T).all(axis=1)].astype(bool)
 
 
 def by_enumeration(rows, answers):
@@ -60,33 +72,6 @@ def test_the_audit_of_ranges_agrees_with_all_data_sets(seed):
     assert np.array_equal(disclosed_bits(rows, counts), expected)
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_ranges_added_one_by_one_disclose_the_same(seed):
-    rng = np.random.default_rng(seed)
-    bits, audit = 40, nothing_asked(40)
-    first, last = random_ranges(rng, bits, 30)
-    truth = np.concatenate([[0], np.cumsum(rng.integers(0, 2, bits))])
-    for number, (a, b) in enumerate(zip(first, last, strict=True)):
-        audit = with_answer(audit, a, b, truth[b] - truth[a])
-        done = slice(number + 1)
-        at_once = audit_ranges(bits, first[done], last[done], (truth[last] - truth[first])[done])
-        assert np.array_equal(disclosed_by_ranges(audit), disclosed_by_ranges(at_once))
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_possible_answers_are_those_of_all_data_sets(seed):
-    rng = np.random.default_rng(seed)
-    bits = 10
-    first, last = random_ranges(rng, bits, 4)
-    truth = np.concatenate([[0], np.cumsum(rng.integers(0, 2, bits))])
-    counts = truth[last] - truth[first]
-    audit, data = audit_ranges(bits, first, last, counts), consistent(range_rows(first, last, bits), counts)
-    for a, b in zip(*random_ranges(rng, bits, 5), strict=True):
-        answers = np.unique(data[:, a:b].sum(axis=1))
-        assert possible_answers(audit, a, b) == (answers.min(), answers.max())
-        assert len(answers) == answers.max() - answers.min() + 1
-
-
 def test_a_bit_fixed_by_overlapping_ranges_is_disclosed_though_no_range_is_full():
     # x0+x1 = 1 and x1+x2 = 1 leave all open; x0+x1+x2 = 1 then leaves only 010.
     rows = query_rows([np.array([0, 1]), np.array([1, 2])], 3)
@@ -106,7 +91,7 @@ def test_unsatisfiable_ranges_are_refused():
     with pytest.raises(BadInput, match="no boolean data"):
         audit_ranges(6, [0, 2, 0], [3, 6, 6], [3, 4, 5])
     with pytest.raises(BadInput, match="no boolean data"):
-        with_answer(audit_ranges(6, [0], [6], [2]), 0, 3, 3)
+        audit_ranges(6, [0, 0], [6, 3], [2, 3])
 
 
 @pytest.mark.parametrize(("first", "last", "count"), [(0, 7, 1), (-1, 2, 1), (3, 3, 0), (0, 2, 3), (0, 2, -1)])
@@ -127,13 +112,13 @@ def test_the_general_audit_reaches_hundreds_of_bits():
 
 def audited_by_components(data, first, last):
     """The same decisions the slow way: a full audit with each answer that is new."""
-    audit, answers = nothing_asked(len(data)), []
+    past, answers = [], []
     for a, b in zip(first, last, strict=True):
         count = int(data[a:b].sum())
-        asked = with_answer(audit, a, b, count)
-        denied = (disclosed_by_ranges(asked) != OPEN).any()
+        audit = audit_ranges(len(data), *zip(*past, (a, b, count), strict=True))
+        denied = (disclosed_by_ranges(audit) != OPEN).any()
         answers.append(None if denied else count)
-        audit = audit if denied else asked
+        past += [] if denied else [(a, b, count)]
     return answers
 
 
@@ -162,3 +147,72 @@ def test_online_answers_are_true_and_disclose_nothing_by_themselves():
 def test_online_ranges_outside_the_data_are_refused():
     with pytest.raises(BadInput, match=r"within \[0, 3\).*\(2, 4\)"):
         audited_online(np.array([0, 1, 0]), np.array([2]), np.array([4]))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_denials_give_all_bits_though_answers_disclose_none(seed):
+    data = np.random.default_rng(seed).integers(0, 2, 24)
+    auditor = NaiveAuditor.of(data)
+    assert np.array_equal(bits_from_denials(auditor.ask, 24), data)
+    answers_only = disclosed_bits(query_rows(auditor.asked, 24), auditor.answers)
+    assert (answers_only == OPEN).all()
+
+
+def test_the_attack_says_when_it_does_not_know():
+    assert bits_from_denials(NaiveAuditor.of(np.ones(6, np.int64)).ask, 6) is None
+    assert bits_from_denials(NaiveAuditor.of(np.array([0, 1, 0, 1])).ask, 4) is None
+
+
+def test_answers_and_denials_together_are_the_counts():
+    published = AUDITED_ANSWERS.publish(TOWN, AuditedParameters(), 1)
+    np.testing.assert_array_equal(published.density, TOWN.aggregate())
+    assert published.facts["denied"] == (TOWN.aggregate() == 0).sum()
+
+
+def test_users_in_a_row_are_those_of_the_busiest_place():
+    busiest = int(TOWN.aggregate().sum(axis=1).argmax())
+    user, place, _ = TOWN.points()
+    assert users_in_a_row(TOWN).sum() == len(np.unique(user[place == busiest]))
+
+
+def test_more_ranges_disclose_more_and_the_auditor_denies_them():
+    few, many = range_facts(TOWN, 20, 1), range_facts(TOWN, 2_000, 1)
+    assert few["disclosed_by_ranges"] < 0.9 < many["disclosed_by_ranges"]
+    assert few["ranges_denied"] < many["ranges_denied"]
+
+
+def test_denials_tell_all_that_they_hide():
+    shares = [range_facts(TOWN, 1, seed)["learnt_from_denials"] for seed in range(5)]
+    assert set(shares) <= {0.0, 1.0}  # all or nothing: an attack that cannot decide says so
+    assert 1.0 in shares
+
+
+def test_traces_without_visits_are_refused():
+    with pytest.raises(BadInput, match=r"without any|got none"):
+        AUDITED_ANSWERS.publish(TOWN.rows(np.arange(0)), AuditedParameters(), 1)
+
+
+def test_a_predicate_says_who_was_there():
+    """Anna at place 0 in hours 0 and 1, Ben at place 1 in hour 1, Cleo at both places in hour 3."""
+    user, place, hour = np.array([0, 0, 1, 2, 2]), np.array([0, 0, 1, 0, 1]), np.array([0, 1, 1, 3, 3])
+    traces = Traces(binary(user, place * 4 + hour, (3, 8)), np.arange(3), 4, np.zeros((2, 2)))
+    assert was_at(traces, [0], [1]).tolist() == [True, False, False]
+    assert was_at(traces, [1]).tolist() == [False, True, True]
+    for places, hours, said in (
+        ([2], [0], "places.*0 to 1.*got 2"),
+        ([0], [4, -1], "hours.*0 to 3.*got -1, 4"),
+        ([], [0], "at least one of the 2"),
+    ):
+        with pytest.raises(BadInput, match=said):
+            was_at(traces, places, hours)
+
+
+def test_rows_say_which_bits_each_query_covers():
+    rows = query_rows([np.array([2, 0]), np.array([1])], 3)
+    assert rows.toarray().tolist() == [[1, 0, 1], [0, 1, 0]]
+
+
+@pytest.mark.parametrize("answers", [[3], [-1], [0.5], [1, 1]])
+def test_impossible_answers_are_refused(answers):
+    with pytest.raises(BadInput, match="answer"):
+        checked_answers(query_rows([np.array([0, 1])], 3), answers)

@@ -5,18 +5,14 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from small_crowd import counts, kept
 
 from density_assets.errors import BadInput
-from density_assets.research.queries.contributions import (
-    clamped_total,
-    counts,
-    nearest_counts,
-    scaled,
-    truncate,
-)
 from density_assets.research.queries.workload import (
+    curve_position,
     districts,
     every_place_and_hour,
+    hilbert_order,
     partition,
     partition_sensitivity,
     rectangles,
@@ -100,51 +96,9 @@ def moves(traces, workload):
 def test_neighbours_stay_within_the_bound_only_if_truncated(people):
     workload = rectangles(people.positions, people.hours, 40, seed=2)
     bound = workload_sensitivity(workload, people.hours, 10)
-    assert max(moves(truncate(people, 10, seed=3), workload)) <= bound
+    assert max(moves(kept(people, 10, 3), workload)) <= bound
     assert max(moves(people, workload)) > bound  # the planted bug: nothing is truncated
-    assert max(moves(truncate(people, 40, seed=3), workload)) > bound  # or too much is kept
-
-
-def test_neighbours_move_the_total_by_at_most_the_clamp(people):
-    alone = [clamped_total(people.rows(np.arange(30) != user), 12) for user in range(30)]
-    changes = clamped_total(people, 12) - np.array(alone)
-    assert changes.max() == 12
-    assert np.diff(people.matrix.indptr).max() > 12
-
-
-def test_truncation_keeps_one_place_per_hour_and_so_many_hours(people):
-    kept = truncate(people, 10, seed=4)
-    by_hour = kept.matrix.toarray().reshape(30, people.rois, people.hours).sum(axis=1)
-    assert by_hour.max() == 1
-    assert np.array_equal(by_hour.sum(axis=1), np.minimum(10, _hours_with_a_visit(people)))
-    assert (kept.matrix > people.matrix).nnz == 0
-    assert (kept.matrix != truncate(people, 10, seed=4).matrix).nnz == 0
-    assert (kept.matrix != truncate(people, 10, seed=5).matrix).nnz > 0
-
-
-def _hours_with_a_visit(people):
-    return (people.matrix.toarray().reshape(30, people.rois, people.hours).sum(axis=1) > 0).sum(axis=1)
-
-
-def test_empty_traces_are_refused(people):
-    with pytest.raises(BadInput, match="at least one visit, got none"):
-        truncate(people.rows(np.zeros(30, bool)), 10, seed=0)
-    with pytest.raises(BadInput, match="got 0"):
-        truncate(people, 0, seed=0)
-
-
-def test_nearest_counts_are_not_negative_and_add_up_to_the_total():
-    noisy = np.array([5.0, -2.0, 1.0, 0.5])
-    assert nearest_counts(noisy, 4.5).tolist() == [4.25, 0.0, 0.25, 0.0]
-    others = np.random.default_rng(0).dirichlet(np.ones(4), 2000) * 4.5
-    distance = ((nearest_counts(noisy, 4.5) - noisy) ** 2).sum()
-    assert ((others - noisy) ** 2).sum(axis=1).min() >= distance
-    assert nearest_counts(np.array([-3.0, -4.0]), -7.0).tolist() == [1.0, 0.0]
-
-
-def test_scaling_to_a_negative_total_leaves_nothing():
-    assert scaled(np.array([1.0, 3.0]), 8.0).tolist() == [2.0, 6.0]
-    assert scaled(np.array([1.0, 3.0]), -1.0).tolist() == [0.0, 0.0]
+    assert max(moves(kept(people, 40, 3), workload)) > bound  # or too much is kept
 
 
 def test_districts_share_places_evenly_and_lie_together():
@@ -169,3 +123,23 @@ def test_rectangles_cover_places_between_corners_and_hours_between_ends():
 def test_workloads_of_other_hours_are_refused():
     with pytest.raises(BadInput, match="places times 5 hours, got 12"):
         workload_sensitivity(every_place_and_hour(PLACES, HOURS), 5, 2)
+
+
+@pytest.mark.parametrize("levels", [1, 2, 5])
+def test_the_curve_visits_every_cell_once_in_steps_of_one(levels):
+    x, y = (axis.ravel() for axis in np.meshgrid(np.arange(2**levels), np.arange(2**levels)))
+    position = curve_position(x, y, levels)
+    assert sorted(position) == list(range(4**levels))
+    order = np.argsort(position)
+    steps = np.abs(np.diff(x[order])) + np.abs(np.diff(y[order]))
+    assert (steps == 1).all()
+
+
+def test_places_of_a_grid_follow_the_curve():
+    xy = np.array([[0, 0], [100, 0], [100, 100], [0, 100]], dtype=float)
+    assert hilbert_order(xy).tolist() == [0, 3, 2, 1]
+
+
+def test_places_without_coordinates_are_refused():
+    with pytest.raises(BadInput, match="two finite coordinates"):
+        hilbert_order(np.array([[0.0, np.nan]]))

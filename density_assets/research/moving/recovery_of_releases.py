@@ -20,15 +20,16 @@ from density_assets.geography.overlaps import overlaps
 from density_assets.geography.places import Places
 from density_assets.geography.voronoi import tower_cells
 from density_assets.people.crowd import crowd
-from density_assets.privacy.sensitivity import WEIGHT_UNIT
 from density_assets.publication.pictures import INK
+from density_assets.research.contributions import bound_week
 from density_assets.research.density.releases import released
 from density_assets.research.density.week import Week
 from density_assets.research.markdown_tables import figure_cell, markdown
 from density_assets.research.moving.recovery_attack import recover, score
 from density_assets.research.study import Row, Source, Study, averaged
+from density_assets.research.traces.matrix import Traces, binary
 from density_assets.schemes import SCHEMES
-from density_assets.schemes.moving.stream import histograms
+from density_assets.schemes.moving.windows import histograms
 from density_assets.settings import Settings
 
 PEOPLE, CELLS, TOWERS, SEED = 400, 500, 650, 11
@@ -70,30 +71,21 @@ def population(people: int, cells: int, towers: int) -> Population:
 
 
 def _counted(at: NDArray[np.int64], places: Places, centroids: NDArray[np.float64], towers: int) -> Week:
-    """Truncated, weighted and sampled visits of people who are seen every hour."""
-    random, (people, hours), settings = np.random.default_rng(SEED), at.shape, Settings()
-    original = histograms(at, towers).T
-    kept = random.permuted(np.arange(hours)[None, :].repeat(people, axis=0), axis=1) < settings.privacy.visits_per_user
-    weight = min(1.0, np.sqrt(settings.scheme.weight_l / hours))
+    """Return the bounded visits of people who are seen every hour."""
+    settings, (people, hours) = Settings(), at.shape
+    matrix = binary(
+        np.repeat(np.arange(people), hours), (at * hours + np.arange(hours)).ravel(), (people, towers * hours)
+    )
+    traces = Traces(matrix, np.arange(people), hours, places.tower_xy)
+    counted = bound_week(traces, settings, np.random.default_rng(SEED)).count_everybody(places)
+    original = traces.aggregate().astype(np.float64)
     return Week(
+        **vars(counted),
         settings=settings,
-        places=places,
         centroids=centroids,
-        truncated=histograms(np.where(kept, at, -1), towers).T,
-        weighted=(original * int(weight * WEIGHT_UNIT)).astype(np.int64),
-        sampled=np.bincount(at[np.arange(people), random.integers(hours, size=people)], minlength=towers),
-        tower_totals=_tower_totals(at, towers, settings.scheme.tower_l),
-        visit_total=people * hours,
         truth=places.to_cells("towers") @ original,
         tower_visits=original.sum(axis=1),
     )
-
-
-def _tower_totals(at: NDArray[np.int64], towers: int, tower_l: int) -> NDArray[np.int64]:
-    """Visits by tower, each person's vector of them weighed down to its norm."""
-    visits = np.stack([np.bincount(person, minlength=towers) for person in at])
-    weight = np.minimum(WEIGHT_UNIT, np.sqrt(tower_l * WEIGHT_UNIT**2 // (visits**2).sum(axis=1)))
-    return np.asarray(weight.astype(np.int64) @ visits)
 
 
 def once(population: Population, point: Row, seed: int) -> list[Row]:

@@ -1,5 +1,11 @@
 """Full disclosure by any set of queries: which bits are the same in all data sets consistent with the answers?
 
+A query asks for some people, places and hours; the answer is the number of visits that fall into all three. The hidden
+data are boolean: bit (user, place, hour) says whether the user was there. A query names a subset of bits and its answer
+is their sum. The chapter's Q(S_L, S_T) sums over all users (§3), so users are exchangeable and only counts of nobody or
+of everybody disclose a visit; auditing has a meaning because people can be chosen by what they did (§1.1.2). Whoever
+asks is taken to know who satisfies such a predicate.
+
 Kleinberg, Papadimitriou & Raghavan (2000) show that this is coNP-hard for boolean data; the chapter's Eq. (1). It is
 decided here exactly by integer programs: to about a thousand bits where queries are small or many. Dozens of queries
 over half of a hundred bits each ("market split") already take too long, and then it says so. Rounding the solution of
@@ -15,16 +21,61 @@ much change as possible, in one sum. If the sum cannot reach 1, none of them can
 the solution is a new data set which opens at least one class. Hence at most one program per open class, and one to end.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import csr_array
 
-from density_assets.errors import BadInput
-from density_assets.research.queries.query import Bools, Ints, checked_answers
-from density_assets.research.traces.matrix import Matrix
+from density_assets.errors import BadInput, some
+from density_assets.research.traces.matrix import Matrix, Traces
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+def was_at(traces: Traces, places: Sequence[int], hours: Sequence[int] | None = None) -> Bools:
+    """The predicate "was at one of the places in one of the hours" (any hour if none is named), for every user."""
+    chosen_places = _numbers("places", places, traces.rois)
+    chosen_hours = np.arange(traces.hours) if hours is None else _numbers("hours", hours, traces.hours)
+    columns = (chosen_places[:, None] * traces.hours + chosen_hours).ravel()
+    return np.asarray(traces.matrix[:, columns].sum(axis=1)).ravel() > 0
+
+
+def query_rows(queries: Sequence[Ints], bits: int) -> Matrix:
+    """Queries as the rows of a sparse 0/1 matrix over the bits."""
+    for bit_numbers in queries:
+        _numbers("bits", bit_numbers, bits)
+    ends = np.cumsum([0, *(len(np.unique(one)) for one in queries)])
+    indices = np.concatenate([np.unique(one) for one in queries]) if queries else np.zeros(0, np.int64)
+    return csr_array((np.ones(len(indices), np.int64), indices, ends), shape=(len(queries), bits))
+
+
+def checked_answers(rows: Matrix, answers: Sequence[int] | Ints) -> Ints:
+    """The answers as whole numbers, if there is one per query and none is outside what its query covers."""
+    values = np.asarray(answers)
+    if values.shape != (rows.shape[0],):
+        raise BadInput(f"there must be one answer for each of {rows.shape[0]} queries, got {values.size}")
+    sizes = np.asarray(rows.sum(axis=1)).ravel()
+    wrong = np.flatnonzero((values != np.floor(values)) | (values < 0) | (values > sizes))
+    if wrong.size:
+        found = some(f"{values[number]} for query {number} of {sizes[number]} visits" for number in wrong)
+        raise BadInput(f"an answer must be a whole number from 0 to the size of its query, got {found}")
+    return values.astype(np.int64)
+
+
+def _numbers(name: str, chosen: Sequence[int] | Ints, count: int) -> Ints:
+    values = np.unique(np.asarray(chosen, dtype=np.int64))
+    unknown = values[(values < 0) | (values >= count)]
+    if unknown.size:
+        raise BadInput(f"the {name} of a query must be numbers from 0 to {count - 1}, got {some(unknown)}")
+    if not values.size:
+        raise BadInput(f"a query must name at least one of the {count} {name}, got none")
+    return values
+
 
 OPEN = -1  # a bit that answers leave open
 SECONDS = 600.0  # for one integer program
@@ -122,14 +173,3 @@ def _exact(classes: _Classes, counts: Ints, values: Ints) -> Ints:
     if not fits:
         raise ArithmeticError("the solver's data set does not have the answers when rounded: refuse to audit")
     return values
-
-
-def consistent(rows: Matrix, answers: Ints) -> Bools:
-    """All data sets with these answers, one row each: for at most 20 bits, to check and to show."""
-    bits = rows.shape[1]
-    if bits > 20:
-        raise BadInput(f"data sets can be listed for at most 20 bits, got {bits}: use disclosed_bits")
-    everything = (np.arange(2**bits)[:, None] >> np.arange(bits)) & 1
-    counts = (rows @ everything.T).T
-    fits = (counts == answers).all(axis=1)
-    return np.asarray(everything[fits], bool)
