@@ -8,7 +8,6 @@ from density_assets.estimation.consistency import consistent
 from density_assets.people.crowd import HOURS, crowd, grid
 from density_assets.privacy.events import Laplace, SparseVector
 from density_assets.privacy.noise import SimulatedNoise
-from density_assets.research.published_metrics import mae_chen, mre_chen
 from density_assets.research.moving.days import (
     SCHEMES,
     Days,
@@ -20,6 +19,7 @@ from density_assets.research.moving.days import (
     recipe,
     release,
 )
+from density_assets.research.published_metrics import mae_chen, mre_chen
 from density_assets.schemes.moving.windows import Window
 
 
