@@ -14,7 +14,7 @@ override REASON := $(value REASON)
 export DENSITY_REASON := $(REASON)
 endif
 
-.PHONY: release backfill rebuild final evaluate check plan verify audit study results ui budget ledger purge test mutants browser servers readers unflushed docs lint bench bench-scale bench-year bench-peers clean
+.PHONY: release backfill rebuild final evaluate check plan verify audit study results ui budget ledger purge test mutants browser servers readers unflushed docs lint bench bench-scale bench-year bench-peers walk size clean
 
 release: $(VENV)/ready  ## one week, from records to everything derived from them [SETTINGS=my.toml] [WEEK=2007-09-10] [BY=…] [REASON=…]
 	@$(RUN) density_assets release $(CITY)
@@ -93,6 +93,12 @@ readers:  # tests of what planners type in R need Debian's packages; where they 
 docs: $(VENV)/ready  ## the documentation as a site, in build/site
 	@NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --strict
 	@echo "open build/site/index.html"
+
+walk: $(VENV)/ready  ## docs/walk.md anew, from a traced release
+	@$(VENV)/bin/python tests/support/walk.py
+
+size: $(VENV)/ready  ## lines, modules, imports, and what the code location loads
+	@$(RUN) bench.size
 
 lint: $(VENV)/ready  ## style, layers and types
 	$(VENV)/bin/ruff check .

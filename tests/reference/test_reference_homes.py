@@ -7,11 +7,14 @@ recorded anew only after each of its differences was explained, in the body of t
 
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from typing import Any
 
 import pytest
+import walk
 from reference_homes import HOMES, RECORDED, made_anew
 
 # Differences from the recorded homes that are meant: a pattern of the place (`part / entry / field`), and why.
@@ -25,6 +28,14 @@ def test_home_means_what_was_recorded(name: str) -> None:
     recorded = json.loads((RECORDED / f"{name}.json").read_text(encoding="utf-8"))
     found = [f"{place}: {why}" for place, why in differences(recorded, made_anew(name)) if not is_meant(place)]
     assert not found, "\n".join(found)
+
+
+def test_walk_is_that_of_a_traced_release() -> None:
+    """The page is generated: `make walk` writes it anew."""
+    traced = subprocess.run([sys.executable, walk.__file__, "--print"], capture_output=True, text=True, check=False)
+    assert traced.returncode == 0, traced.stderr[-3000:]
+    assert walk.HEAD in traced.stdout
+    assert traced.stdout[traced.stdout.index(walk.HEAD) :].rstrip() == walk.PAGE.read_text(encoding="utf-8").rstrip()
 
 
 def is_meant(place: str) -> bool:

@@ -1,5 +1,6 @@
-"""Every link of the documentation leads somewhere: to a file that is there, to a heading of it; so does its site."""
+"""Every link of the documentation leads somewhere, and so does its site; every promise has the test it names."""
 
+import ast
 import os
 import re
 import subprocess
@@ -12,6 +13,8 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+
+from density_assets.cli.app import app
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
@@ -76,3 +79,48 @@ def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(tm
     assert {f"{page.stem}.html" for page in (ROOT / "docs").glob("*.md")} <= pages.keys()
     loaded = re.compile(r'<(?:script|link|img)\b[^>]*(?:src|href)="(?:https?:)?//[^"]*"')
     assert [found for page in pages.values() for found in loaded.findall(page)] == []
+
+
+# --- promises and what shows them -------------------------------------------------------------------------------------
+
+TESTS = ROOT / "tests"
+SHOWN_BY = re.compile(r"`([\w/]+\.py)::(\w+)`|`(make|density) ([\w-]+)`")
+
+
+@cache
+def functions(file: Path) -> frozenset[str]:
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    return frozenset(node.name for node in tree.body if isinstance(node, ast.FunctionDef))
+
+
+def homes_of(test: str) -> str:
+    """Return where a test of this name is, for whoever mends the list."""
+    files = [str(file.relative_to(TESTS)) for file in TESTS.rglob("test_*.py") if test in functions(file)]
+    return f"it is now in {', '.join(files)}" if files else "no file of tests has one of this name"
+
+
+def unshown(line: str) -> Iterator[str]:
+    """Yield what a line of capabilities.md names and is not there."""
+    targets = re.findall(r"(?m)^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"))
+    commands = {command.callback.__name__ for command in app.registered_commands if command.callback}
+    names = {"make": set(targets), "density": commands}
+    for file, test, program, command in SHOWN_BY.findall(line):
+        if test and not ((TESTS / file).exists() and test in functions(TESTS / file)):
+            yield f"{file}::{test}: {homes_of(test)}"
+        if command and command not in names[program]:
+            yield f"{program} {command}: no such command"
+
+
+def test_every_promise_has_the_test_or_command_it_names():
+    lines = (TESTS / "capabilities.md").read_text(encoding="utf-8").splitlines()
+    promises = [line for line in lines if re.match(r"\d+\. ", line)]
+    assert [line for line in promises if not SHOWN_BY.search(line)] == []
+    assert len(promises) >= 80
+    missing = [f"{line.split('.')[0]}. {problem}" for line in promises for problem in unshown(line)]
+    assert not missing, "\n".join(("mend tests/capabilities.md:", *missing))
+
+
+def test_a_promise_without_its_test_is_found():
+    line = "1. x: `unit/test_documentation.py::test_gone`, `make nothing`, `density ask`, `gone.py::homes_of`"
+    named = [problem.split(": ")[0] for problem in unshown(line)]
+    assert named == ["unit/test_documentation.py::test_gone", "make nothing", "gone.py::homes_of"]
