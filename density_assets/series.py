@@ -1,4 +1,4 @@
-"""Weekly series as tables (one row per place and hour) and as matrices (places x 168)."""
+"""Weekly series as tables (one row per place and hour) and as matrices (places x 168); the types of all arrays."""
 
 from collections.abc import Collection
 from typing import Any
@@ -8,6 +8,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from density_assets.calendar import HOURS
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 
 def matrix(table: pl.DataFrame, places: pl.Series, column: str) -> NDArray[Any]:

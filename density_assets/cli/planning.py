@@ -49,7 +49,7 @@ def plan(
     out.mkdir(parents=True, exist_ok=True)
     files = [out / f"plan_{city.name}.{kind}" for kind in ("csv", "png", "svg")]
     table.write_csv(files[0])
-    figure = research("plots.rehearsal").over_weeks(table)
+    figure = research("plots.curves").over_weeks(table)
     for file in files[1:]:
         figure.savefig(file, dpi=150)
     print("\n" + "\n".join(map(str, files)))

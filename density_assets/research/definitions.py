@@ -20,9 +20,9 @@ from density_assets.graph.partitions import weekly_partitions
 from density_assets.graph.shown import inline_picture
 from density_assets.graph.zones import OWNERS
 from density_assets.privacy.zones import Zone
-from density_assets.research.membership.membership_test import beyond_doubt, mean_auc
-from density_assets.research.promise.allowed import largest_auc
-from density_assets.research.promise.epsilon_test import broken_promises
+from density_assets.research.membership.own_releases import beyond_doubt, mean_auc
+from density_assets.research.promise.epsilon_bounds import largest_auc
+from density_assets.research.promise.epsilon_study import broken_promises
 from density_assets.research.studies import STUDIES, study_named
 from density_assets.research.study import Source, Study, conduct
 from density_assets.settings import Settings

@@ -1,13 +1,27 @@
-"""The results page: summaries and figures of studies, one after another, as Markdown beside their pictures."""
+"""What studies found as Markdown: tables, and the results page of several studies beside their pictures."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from density_assets.research.density.releases import EMD_HOURS
+from density_assets.research.published_metrics import EMD_HOURS
 from density_assets.research.studies import STUDIES, study_named
 from density_assets.research.study import Outcome, Source, Study, conduct
 from resources.tables.files import write_durably
+
+DIGITS = {"mre": 3, "pc": 4, "emd": 0}
+
+
+def markdown(head: Sequence[str], rows: Iterable[Sequence[str]], align: str = "") -> str:
+    """A table; `align` has one of l and r per column, r for the columns it does not reach."""
+    rules = ["---" if mark == "l" else "--:" for mark in align.ljust(len(head), "r")]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in (head, rules, *rows))
+
+
+def figure_cell(row: Mapping[str, Any], metric: str, digits: int | None = None) -> str:
+    """Mean ± standard deviation of a metric, as `averaged` gives them."""
+    places = DIGITS.get(metric, 3) if digits is None else digits
+    return f"{row[metric]:.{places}f} ± {row[metric + '_sd']:.{places}f}"
 
 
 def write_results(source: Source, names: Iterable[str], repetitions: int | None, page: Path) -> None:

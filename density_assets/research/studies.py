@@ -9,14 +9,14 @@ if TYPE_CHECKING:
     from density_assets.research.study import Study
 
 STUDIES = {  # name: module and variable in it
-    "schemes": ("density.scheme_table", "SCHEME_TABLE"),
-    "cell_series": ("density.cell_series", "CELL_SERIES"),
-    "totals": ("density.totals", "TOTALS_STUDY"),
+    "schemes": ("density.releases", "SCHEME_TABLE"),
+    "cell_series": ("density.parts", "CELL_SERIES"),
+    "totals": ("density.truncation", "TOTALS_STUDY"),
     "caps": ("density.truncation", "CAPS"),
     "improvements": ("density.truncation", "IMPROVEMENTS"),
-    "hours": ("density.hours", "HOURS_STUDY"),
-    "cells": ("density.cells", "CELLS_STUDY"),
-    "chapter": ("density.cells", "CHAPTER_STUDY"),
+    "hours": ("density.parts", "HOURS_STUDY"),
+    "cells": ("density.parts", "CELLS_STUDY"),
+    "chapter": ("density.parts", "CHAPTER_STUDY"),
     "weeks": ("weeks.weeks_study", "WEEKS_STUDY"),
     "changes": ("weeks.changes_study", "CHANGES_STUDY"),
     "sums": ("weeks.sums_study", "SUMS_STUDY"),
@@ -27,11 +27,11 @@ STUDIES = {  # name: module and variable in it
     "hybrid_threshold": ("moving.hybrid", "HYBRID_THRESHOLD"),
     "hybrid_epsilon": ("moving.hybrid", "HYBRID_EPSILON"),
     "membership": ("membership.exposure", "MEMBERSHIP"),
-    "defenses": ("membership.defense_utility", "DEFENSE_TABLES"),
-    "privacy_gain": ("membership.privacy_gain", "PRIVACY_GAIN"),
-    "epsilon_audit": ("promise.epsilon_test", "EPSILON_TEST"),
+    "defenses": ("membership.defense_studies", "DEFENSE_TABLES"),
+    "privacy_gain": ("membership.defense_studies", "PRIVACY_GAIN"),
+    "epsilon_audit": ("promise.epsilon_study", "EPSILON_TEST"),
     "recovery_audit": ("moving.recovery_of_releases", "RECOVERY_TEST"),
-    "membership_audit": ("membership.membership_test", "MEMBERSHIP_TEST"),
+    "membership_audit": ("membership.own_releases", "MEMBERSHIP_TEST"),
 }
 
 

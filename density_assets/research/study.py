@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
@@ -28,7 +29,8 @@ from density_assets.errors import BadInput
 from density_assets.privacy.estimates import WITH_EARLIER_WEEKS
 from density_assets.publication.pictures import png
 from density_assets.schemes import SCHEMES, learning_scheme
-from density_assets.settings import Settings
+from density_assets.schemes.scheme import Plan
+from density_assets.settings import PrivacySettings, SchemeSettings, Settings
 from resources.tables.content import fingerprint
 from resources.tables.files import make_folder, parquet_bytes, private_files, write_durably
 from resources.tables.store import Store
@@ -203,6 +205,12 @@ def run(study: Study[Inputs], inputs: Inputs, book: Path, repetitions: int, repo
             report(_progress(study.name, number + len(tasks) - len(todo), len(tasks)))
     rows = [{**point, "seed": seed, **row} for point, seed in tasks for row in finished[_key(point, seed)]]
     return pl.DataFrame(rows, infer_schema_length=None)
+
+
+@cache
+def cached_plan(privacy: PrivacySettings, scheme: SchemeSettings) -> Plan:
+    """Return what a release under these settings spends: calibration is a search, so each is calibrated once."""
+    return SCHEMES[scheme.name].plan(Settings(privacy=privacy, scheme=scheme))
 
 
 def averaged(results: pl.DataFrame, by: list[str], metrics: tuple[str, ...]) -> pl.DataFrame:

@@ -9,8 +9,7 @@ import polars as pl
 import pytest
 from spoiled_files import raw_exceptions, spoiled_bytes, spoiled_lines, spoiled_toml
 
-from density_assets.research.traces.days import read_days
-from density_assets.research.traces.files import read_traces
+from density_assets.research.traces.readers import read_days, read_traces
 from density_assets.research.traces.recipe import BEIJING, read_recipe
 
 MONDAY_8 = int(datetime(2008, 5, 19, 15, 30, tzinfo=UTC).timestamp())

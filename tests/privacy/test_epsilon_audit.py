@@ -16,19 +16,19 @@ from density_assets.privacy.sensitivity import (
     truncated_l2,
     weighted_l2,
 )
-from density_assets.research.promise.epsilon_test import (
+from density_assets.research.promise.epsilon_study import (
     ALPHA,
     EPSILON_TEST,
     GRID,
     HYBRID_RUNS,
     RUNS,
     broken_promises,
-    found,
     once,
     point_settings,
     scores,
     summary,
 )
+from density_assets.research.promise.epsilon_study import bounds_of as found
 from density_assets.research.promise.town import CANARIES, PARAMETERS, VISITS_PER_USER, Neighbours, neighbours
 from density_assets.schemes import SCHEMES
 from density_assets.schemes.scheme import SERIES, TOTALS

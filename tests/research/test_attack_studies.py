@@ -10,15 +10,12 @@ import pytest
 from scipy.sparse import csr_array
 
 from density_assets.errors import BadInput
-from density_assets.research.membership import defense_utility as defenses
+from density_assets.research.membership import defense_studies as defenses
 from density_assets.research.membership import exposure as membership
-from density_assets.research.membership import mobility, privacy_gain
-from density_assets.research.membership.attack import ATTACKS
-from density_assets.research.membership.defenses import DEFENSES
-from density_assets.research.membership.defenses.groups import Groups
-from density_assets.research.membership.people import GENERATED, People, load_people
+from density_assets.research.membership.attack import ATTACKS, privacy_gain
+from density_assets.research.membership.defenses import DEFENSES, Groups
+from density_assets.research.membership.people import GENERATED, AttackedPeople, choose_victims, load_people
 from density_assets.research.membership.published_defenses import PUBLISHED
-from density_assets.research.membership.victims import choose_victims
 from density_assets.research.study import Source, conduct, run
 from density_assets.research.traces.commuters import commuters
 from density_assets.research.traces.matrix import Traces, binary
@@ -28,10 +25,10 @@ from resources.tables.store import Store
 
 
 @pytest.fixture(scope="module")
-def people() -> People:
+def people() -> AttackedPeople:
     traces = commuters(60, 2, seed=1)
     sizes = {"known_group": 20, "past_groups": 20, "past_group": 30, "defended_group": 20, "samples": 40, "weeks": 2}
-    return People(traces, GENERATED.model_copy(update=sizes), choose_victims(traces, 1))
+    return AttackedPeople(traces, GENERATED.model_copy(update=sizes), choose_victims(traces, 1))
 
 
 def test_membership_makes_its_figures_and_table(people, tmp_path):
@@ -63,8 +60,8 @@ def test_tables_2_and_3_have_priors_and_periods_of_their_own(people):
     assert importance == next(iter(with_first.values()))
     assert coefficient != list(with_first.values())[1]
     assert coefficient["total events"] < 0
-    all_weeks = mobility.characteristics(people.traces)
-    assert coefficient == mobility.coefficients(all_weeks, exposed_by(last, "", "")["auc"].to_numpy())
+    all_weeks = membership.characteristics(people.traces)
+    assert coefficient == membership.coefficients(all_weeks, exposed_by(last, "", "")["auc"].to_numpy())
     assert list(membership.separating(people, by_first)) == [next(iter(with_last))]
 
 

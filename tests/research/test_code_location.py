@@ -15,8 +15,8 @@ from density_assets.graph.catalogue import ATTACK_CHECKS, EPSILON_WITHIN_PROMISE
 from density_assets.graph.partitions import weekly_partitions
 from density_assets.publication.assessment import ATTACK_TESTS
 from density_assets.research.definitions import JUDGES, attack_check, build_studies, study_asset
-from density_assets.research.density.scheme_table import SCHEME_TABLE
-from density_assets.research.promise.allowed import largest_auc
+from density_assets.research.density.releases import SCHEME_TABLE
+from density_assets.research.promise.epsilon_bounds import largest_auc
 from density_assets.research.studies import STUDIES, study_named
 from density_assets.research.study import Source, conduct
 from density_assets.settings import Settings

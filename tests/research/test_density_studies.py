@@ -12,12 +12,12 @@ import pytest
 from density_assets.errors import BadInput
 from density_assets.privacy.sensitivity import truncated_l2, weighted_l2
 from density_assets.research import results
-from density_assets.research.density import resampling, scheme_table
-from density_assets.research.density.releases import EMD_HOURS, plan_of, released, score
-from density_assets.research.density.resampling import SampledWeek, load_samples
-from density_assets.research.density.scheme_table import SCHEME_TABLE
-from density_assets.research.density.totals import TOTALS_STUDY
-from density_assets.research.density.week import Week, load_week
+from density_assets.research.density import releases
+from density_assets.research.density import week as sampled
+from density_assets.research.density.releases import SCHEME_TABLE, plan_of, released, score
+from density_assets.research.density.truncation import TOTALS_STUDY
+from density_assets.research.density.week import KnownWeek, SampledWeek, load_samples, load_week
+from density_assets.research.published_metrics import EMD_HOURS
 from density_assets.research.results import write_results
 from density_assets.research.studies import STUDIES, study_named
 from density_assets.research.study import Source, conduct, run
@@ -33,7 +33,7 @@ DENSITY = ("schemes", "cell_series", "totals", "caps", "improvements", "hours", 
 
 
 @pytest.fixture(scope="module")
-def week(source) -> Week:
+def week(source) -> KnownWeek:
     return load_week(source)
 
 
@@ -46,7 +46,7 @@ def at(scheme: str, epsilon: float, **more) -> dict:
     return {"scheme": scheme, "calibration": "sound", "improved": True, "epsilon": epsilon} | more
 
 
-def mean(week: Week, point: dict, metric: str = "mre", repetitions: int = 3) -> float:
+def mean(week: KnownWeek, point: dict, metric: str = "mre", repetitions: int = 3) -> float:
     return float(np.mean([score(week, released(week, point, seed))[metric] for seed in range(repetitions)]))
 
 
@@ -175,7 +175,7 @@ def test_samples_of_other_sql_are_counted_again(copy, monkeypatch):
     first = load_samples(copy, (10,)).truncated[10, 0]
     stricter = model("truncated_visits").sql.replace("place <= $visits_per_user", "place < $visits_per_user")
     changed = {"truncated_visits": replace(model("truncated_visits"), sql=stricter)}
-    for module in (duckdb_engine, resampling):
+    for module in (duckdb_engine, sampled):
         monkeypatch.setattr(module, "model", lambda name: changed.get(name) or model(name))
     assert load_samples(copy, (10,)).truncated[10, 0].sum() < first.sum()
 
@@ -219,7 +219,7 @@ def test_the_results_page_has_every_section_and_its_pictures(source, tmp_path):
 
 def test_without_names_the_results_page_has_the_studies_of_the_week(source, tmp_path, monkeypatch):
     monkeypatch.setattr(results, "STUDIES", ("schemes", "membership"))
-    monkeypatch.setattr(scheme_table, "SCHEME_TABLE", replace(SCHEME_TABLE, grid=(at("lpa", 1.0),)))
+    monkeypatch.setattr(releases, "SCHEME_TABLE", replace(SCHEME_TABLE, grid=(at("lpa", 1.0),)))
     write_results(source, [], 1, tmp_path / "results.md")
     assert (tmp_path / "results.md").read_text().count("\n## ") == 1
     assert tuple(name for name in STUDIES if study_named(name).tables) == DENSITY

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from density_assets.research.membership import membership_test as membership_audit
+from density_assets.research.membership import own_releases as membership_audit
 from density_assets.research.studies import study_named
 from density_assets.research.study import Source, run
 from density_assets.schemes import SCHEMES
@@ -20,7 +20,7 @@ def test_the_audit_of_a_city_of_real_people_is_about_invented_ones(tmp_path):
     city = CitySettings.model_construct(name="real", visits="visits/*.csv", first_week=date(2007, 9, 10))
     real = Settings().model_copy(update={"city": city})
     store = Store(tmp_path / "home", "real")
-    inputs = membership_audit.load(Source(real, store, city.first_week))
+    inputs = membership_audit.load_district(Source(real, store, city.first_week))
     same = membership_audit.district(Settings(), city.first_week)
     assert (inputs.traces.matrix != same.traces.matrix).nnz == 0
 
@@ -49,9 +49,9 @@ def test_the_audit_finds_people_in_raw_counts_and_not_in_releases(tmp_path, monk
     # six victims, a hundred groups each: three standard errors of the mean are 0.07
     assert membership_audit.mean_auc(results)[0] < 0.66
     assert results.filter(configured=True)["of"].unique().to_list() == ["gpa"]
-    assert "| **gpa** (configured) | matched filter |" in membership_audit.summary(results)
-    assert "| threshold | matched filter |" in membership_audit.summary(results)
-    assert set(membership_audit.figures(inputs, results)) == {"audit"}
+    assert "| **gpa** (configured) | matched filter |" in membership_audit.tabulate_audit(results)
+    assert "| threshold | matched filter |" in membership_audit.tabulate_audit(results)
+    assert set(membership_audit.plot_audit(inputs, results)) == {"audit"}
 
 
 def test_the_audit_would_notice_missing_noise(tmp_path, monkeypatch):

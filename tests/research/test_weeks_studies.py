@@ -10,10 +10,10 @@ from density_assets.errors import BadInput
 from density_assets.research.studies import study_named
 from density_assets.research.study import Source, conduct
 from density_assets.research.weeks import changes_study, sizes_study, sums_study
+from density_assets.research.weeks.cities import POPULATION, VISITS, load_cities, pedestrian_city
+from density_assets.research.weeks.cities import cities_made_from as made_from
 from density_assets.research.weeks.estimators import LEARNING_NAME
-from density_assets.research.weeks.pedestrians import POPULATION, VISITS, pedestrian_city
 from density_assets.research.weeks.sizes_study import EMPTY, FLAT
-from density_assets.research.weeks.study_cities import load_cities, made_from
 
 PNG = b"\x89PNG"
 

@@ -21,14 +21,14 @@ from density_assets.research.approaches.technique import AnyTechnique, Floats, P
 from density_assets.research.approaches.techniques import TECHNIQUES
 from density_assets.research.approaches.town import PEOPLE, PLACES, town
 from density_assets.research.approaches.workload import score
-from density_assets.research.markdown_tables import markdown
-from density_assets.research.plots.approaches import bits_by_noise, errors_against_gains, tracks_before_and_after
+from density_assets.research.plots.attacks import bits_by_noise, errors_against_gains, tracks_before_and_after
 from density_assets.research.queries.attacks_on_answers import (
     hadamard_attack,
     private_ratio,
     program_attack,
     recovery_curve,
 )
+from density_assets.research.results import markdown
 from density_assets.research.study import Row, Source, Study
 from density_assets.research.traces.matrix import Traces
 from density_assets.research.trajectories.never_walk_alone import figure_tracks

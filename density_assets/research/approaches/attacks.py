@@ -25,7 +25,7 @@ from density_assets.people.crowd import crowd
 from density_assets.research.approaches.technique import AnyTechnique, Floats, Parameters
 from density_assets.research.approaches.town import town
 from density_assets.research.membership.attack import auc
-from density_assets.research.membership.victims import choose_victims
+from density_assets.research.membership.people import choose_victims
 from density_assets.research.moving.recovery_attack import recover
 from density_assets.research.moving.recovery_attack import score as recovered_share
 from density_assets.research.traces.matrix import Matrix, Traces, binary

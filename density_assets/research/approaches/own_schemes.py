@@ -11,14 +11,10 @@ from scipy.sparse import csr_array
 
 from density_assets.geography.places import Places
 from density_assets.research.approaches.technique import Parameters, Published, Technique
-from density_assets.research.membership.defenses.groups import Groups
-from density_assets.research.membership.defenses.releases import (
-    METRES,
-    bounded,
-    cached_plan,
-    release_groups,
-    roi_places,
-)
+from density_assets.research.contributions import bound_week
+from density_assets.research.membership.defenses import Groups
+from density_assets.research.membership.releases import METRES, release_groups, roi_places
+from density_assets.research.study import cached_plan
 from density_assets.research.traces.matrix import Traces
 from density_assets.settings import Settings
 from density_assets.settings.values import Cap, Delta, Epsilon
@@ -40,7 +36,7 @@ def scheme_technique(name: str) -> Technique[OfScheme]:
 
     def publish(traces: Traces, chosen: OfScheme, seed: int) -> Published:
         settings = Settings.model_validate({"privacy": chosen.model_dump(), "scheme": {"name": name}})
-        parts = bounded(traces, settings, np.random.default_rng([seed, 1]))  # noise has a stream of its own
+        parts = bound_week(traces, settings, np.random.default_rng([seed, 1]))  # noise has a stream of its own
         everybody = csr_array(np.ones((1, len(traces.users)), np.int32))
         places = _places(traces.positions.tobytes())
         release = release_groups(Groups(traces, everybody), parts, places, settings, seed)

@@ -19,10 +19,10 @@ from density_assets.errors import BadInput, nearest
 from density_assets.research.approaches.technique import AnyTechnique, Parameters, Published
 from density_assets.research.approaches.town import town
 from density_assets.research.approaches.workload import METRICS, score
-from density_assets.research.markdown_tables import markdown
+from density_assets.research.results import markdown
 from density_assets.research.study import Source
-from density_assets.research.traces.files import study_traces
 from density_assets.research.traces.matrix import Traces
+from density_assets.research.traces.readers import study_traces
 from resources.tables.files import make_folder, parquet_bytes, private_files, write_durably
 
 METRES_PER_KILOMETRE = 1_000.0

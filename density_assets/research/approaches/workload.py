@@ -7,7 +7,7 @@ import numpy as np
 from density_assets.calendar import HOURS
 from density_assets.quality.accuracy import mean_emd, mre, pearson
 from density_assets.research.approaches.technique import Floats
-from density_assets.research.density.releases import EMD_HOURS
+from density_assets.research.published_metrics import EMD_HOURS
 from density_assets.research.queries.workload import districts, partition, rectangles
 from density_assets.research.study import Row
 from density_assets.research.traces.matrix import Matrix

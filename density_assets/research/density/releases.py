@@ -1,25 +1,25 @@
-"""What studies of releases share: one seeded release of a week, and its distance from the truth."""
+"""One seeded release of a week, its distance from the truth, and that of every scheme: MRE, PC and EMD."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from itertools import product
 from typing import Any
 
 import numpy as np
 import polars as pl
+from matplotlib.figure import Figure
 
 from density_assets.privacy.noise import SimulatedNoise
 from density_assets.quality.accuracy import mean_emd, mre, pearson
-from density_assets.research.density.week import Week
-from density_assets.research.study import Row
+from density_assets.research.density.week import TABLES, KnownWeek, bounds, load_week
+from density_assets.research.plots.curves import curves
+from density_assets.research.published_metrics import EMD_HOURS
+from density_assets.research.results import figure_cell, markdown
+from density_assets.research.study import Row, Study, averaged, cached_plan
 from density_assets.schemes import SCHEMES
 from density_assets.schemes.run import run
 from density_assets.schemes.scheme import Floats, Plan
-from density_assets.settings import PrivacySettings, SchemeSettings, Settings
+from density_assets.settings import Settings
 
-# EMD is a thousand times dearer than the other metrics. Every seventh hour of a week is each hour of the day once, on
-# days that take turns: errors differ much between day and night, so no hour of the day may weigh more than another.
-EMD_HOURS = range(0, 168, 7)
 CHOSEN = frozenset({"epsilon", "name", "calibration", "improved"})  # settings that points name
 BY = ["scheme", "improved", "calibration", "epsilon"]
 # MRE, PC and EMD as printed, at epsilon 0.3, delta 2e-6, l 30 (Acs & Castelluccia 2014)
@@ -35,7 +35,7 @@ def points(schemes: Iterable[tuple[str, bool, str]], epsilons: Iterable[float]) 
     )
 
 
-def settings_of(week: Week, point: Mapping[str, Any]) -> Settings:
+def settings_of(week: KnownWeek, point: Mapping[str, Any]) -> Settings:
     """The settings a point of a grid asks for; what it does not name is as the week was made."""
     made = week.settings
     privacy = {key: point[key] for key in ("epsilon", "visits_per_user") if key in point}
@@ -44,25 +44,19 @@ def settings_of(week: Week, point: Mapping[str, Any]) -> Settings:
     return made.model_copy(update=changed)
 
 
-@cache
-def _plan(privacy: PrivacySettings, scheme: SchemeSettings) -> Plan:
-    """Calibration is a search, so each point is calibrated once, not in every repetition."""
-    return SCHEMES[scheme.name].plan(Settings(privacy=privacy, scheme=scheme))
-
-
-def plan_of(week: Week, point: Mapping[str, Any]) -> Plan:
+def plan_of(week: KnownWeek, point: Mapping[str, Any]) -> Plan:
     """What a release of this week would spend at a point."""
     settings = settings_of(week, point)
-    return _plan(settings.privacy, settings.scheme)
+    return cached_plan(settings.privacy, settings.scheme)
 
 
-def released(week: Week, point: Mapping[str, Any], seed: int) -> Floats:
+def released(week: KnownWeek, point: Mapping[str, Any], seed: int) -> Floats:
     """Visits per cell and hour, as a release with these settings and seeded noise would have them."""
     scheme, plan, noise = SCHEMES[point["scheme"]], plan_of(week, point), SimulatedNoise(seed)
     return run(scheme, settings_of(week, point), plan, week.counts(scheme), week.places, noise)
 
 
-def score(week: Week, density: Floats, emd_hours: Sequence[int] = ()) -> Row:
+def score(week: KnownWeek, density: Floats, emd_hours: Sequence[int] = ()) -> Row:
     """MRE and PC, and EMD if hours are given."""
     row: Row = {"mre": mre(week.truth, density), "pc": pearson(week.truth, density)}
     if len(emd_hours):
@@ -95,3 +89,78 @@ def short(values: Floats) -> list[float | None]:
 def stacked(values: pl.Series) -> Floats:
     """Metrics of many places or hours, one row per repetition; nan where undefined."""
     return np.array(values.to_list(), dtype=np.float64)
+
+
+# --- every scheme ----------------------------------------------------------------------------------------------------
+
+
+TABLE_EPSILONS = (0.1, 0.3, 1.0)
+IMPROVABLE = ("efpa", "efpag")
+SCHEME_METRICS = ("mre", "pc", "emd")
+CALIBRATIONS = ("published", "sound")
+ON_SERIES = ("fpa", "efpa", "efpag", "efpag_iris", "lowrank")  # noise on whole series; the others on counts
+
+
+def _scheme_grid() -> tuple[Row, ...]:
+    """Every scheme, calibration and epsilon; for ours nothing is printed."""
+    variants = [(name, improved) for name in SCHEMES for improved in ((True, False) if name in IMPROVABLE else (True,))]
+    calibrated = [(*variant, calibration) for variant, calibration in product(variants, CALIBRATIONS)]
+    return points((case for case in calibrated if case != ("lowrank", True, "published")), TABLE_EPSILONS)
+
+
+def score_scheme(week: KnownWeek, point: Row, seed: int) -> list[Row]:
+    """One draw with seeded noise, and how far it is from the truth."""
+    return [score(week, released(week, point, seed), EMD_HOURS)]
+
+
+def plot_schemes(week: KnownWeek, results: pl.DataFrame) -> dict[str, Figure]:
+    """Each metric over epsilon, one line per scheme: noise on counts and noise on series, as published and sound."""
+    means = averaged(results, BY, SCHEME_METRICS)
+    named = means.with_columns(line=pl.Series([label(row) for row in means.iter_rows(named=True)], dtype=pl.String))
+    on_series = pl.col("scheme").is_in(ON_SERIES)
+    parts = {
+        f"schemes_{kind}_{calibration}": named.filter(chosen, calibration=calibration)
+        for (kind, chosen), calibration in product({"counts": ~on_series, "series": on_series}.items(), CALIBRATIONS)
+    }
+    return {name: _over_epsilon(part) for name, part in parts.items() if len(part)}
+
+
+def _over_epsilon(part: pl.DataFrame) -> Figure:
+    figure = curves(part, "epsilon", SCHEME_METRICS, "line", log=("mre", "emd"))
+    for axes in figure.axes:
+        axes.set_xscale("log")
+        axes.set_xticks(TABLE_EPSILONS, [f"{epsilon:g}" for epsilon in TABLE_EPSILONS])
+        axes.set_xticks([], minor=True)
+    return figure
+
+
+def tabulate_schemes(results: pl.DataFrame) -> str:
+    """Mean and standard deviation over repetitions, beside the published numbers."""
+    rows = [
+        [
+            label(row),
+            row["calibration"],
+            f"{row['epsilon']:g}",
+            *(figure_cell(row, metric) for metric in SCHEME_METRICS),
+            printed(row),
+        ]
+        for row in averaged(results, BY, SCHEME_METRICS).sort("epsilon", "calibration", "mre").iter_rows(named=True)
+    ]
+    head = ("scheme", "calibration", "epsilon", "MRE", "PC", "EMD (m)", "published MRE / PC / EMD")
+    return markdown(head, rows, "lll")
+
+
+SCHEME_TABLE = Study(
+    name="schemes",
+    title="Every scheme, calibration and epsilon",
+    grid=_scheme_grid(),
+    load=load_week,
+    once=score_scheme,
+    figures=plot_schemes,
+    summary=tabulate_schemes,
+    about=bounds,
+    weekly=True,
+    tables=TABLES,
+    chooses=CHOSEN,
+    version=2,
+)

@@ -7,6 +7,7 @@ The older attack is printed in one sentence, so what components gain over it dep
 names the readings, all of the same seven statistics: of which series, on which scale, with which classifier.
 """
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -14,9 +15,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[Any]
-Holds = NDArray[np.bool_]
-Of = Callable[[Floats], Floats]
+from density_assets.series import Flags
+
+Numbers = NDArray[Any]
+Of = Callable[[Numbers], Numbers]
 How = Literal[
     "pca",
     "features",
@@ -29,22 +31,24 @@ How = Literal[
 ]
 Learner = Literal["logistic", "unscaled", "regularised", "forest", "neighbours"]
 STATISTICS = 7
+TREES, NEIGHBOURS = 30, 5
+STRONG = 1e-4  # the inverse of the penalty, against 1 by default
 
 
 @dataclass(frozen=True)
 class Components:
     """Principal components of training aggregates. directions: one row each, of norm 1. variance: along each."""
 
-    mean: Floats
-    directions: Floats
-    variance: Floats
+    mean: Numbers
+    directions: Numbers
+    variance: Numbers
 
-    def of(self, aggregates: Floats) -> Floats:
+    def of(self, aggregates: Numbers) -> Numbers:
         """Aggregates, one per row, in coordinates of the components."""
         return np.asarray((aggregates - self.mean) @ self.directions.T)
 
 
-def principal_components(aggregates: Floats, most: int | None = None) -> Components:
+def principal_components(aggregates: Numbers, most: int | None = None) -> Components:
     """Exact components of few rows with many columns, from the products of rows; none where nothing varies.
 
     most: how many of the largest; all by default. The victim's own direction is one of the small ones: with 20 of 300
@@ -59,7 +63,7 @@ def principal_components(aggregates: Floats, most: int | None = None) -> Compone
     return Components(mean, directions, squares[order] / max(len(aggregates) - 1, 1))
 
 
-def statistics(aggregates: Floats) -> Floats:
+def statistics(aggregates: Numbers) -> Numbers:
     """Mean, median, maximum, minimum, variance, deviation and sum of each series: (groups, rois, hours) to rows."""
     found = (
         aggregates.mean(axis=2),
@@ -73,12 +77,12 @@ def statistics(aggregates: Floats) -> Floats:
     return np.concatenate(found, axis=1)
 
 
-def averaged_statistics(aggregates: Floats) -> Floats:
+def averaged_statistics(aggregates: Numbers) -> Numbers:
     """The seven statistics, each a mean over the ROIs: the classifier does not learn which ROI they are of."""
     return np.asarray(statistics(aggregates).reshape(len(aggregates), STATISTICS, -1).mean(axis=2))
 
 
-def pooled_statistics(aggregates: Floats) -> Floats:
+def pooled_statistics(aggregates: Numbers) -> Numbers:
     """The seven statistics of all counts of an aggregate as if they were one series."""
     return statistics(aggregates.reshape(len(aggregates), 1, -1))
 
@@ -96,23 +100,21 @@ READINGS: dict[How, tuple[Of, Learner]] = {
 ATTACKS: tuple[How, ...] = (*READINGS, "pca")
 
 
-def attacked(training: Floats, holds: Holds, challenge: Floats, truth: Holds, how: How = "pca") -> float:
+def attacked(training: Numbers, holds: Flags, challenge: Numbers, truth: Flags, how: How = "pca") -> float:
     """AUC of the attack on the challenge; aggregates are (groups, rois, hours)."""
-    from density_assets.research.membership.classifiers import scores  # a second, which every start would pay for
-
     of, learner = READINGS.get(how) or (_components(training), "logistic")
     seen, asked = of(training), of(challenge)
     if seen.shape[1] == 0:  # every aggregate is the same: nothing to learn
         return 0.5
-    return auc(truth, scores(learner, seen, holds, asked))
+    return auc(truth, _scores(learner, seen, holds, asked))
 
 
-def _components(training: Floats) -> Of:
+def _components(training: Numbers) -> Of:
     found = principal_components(training.reshape(len(training), -1))
     return lambda aggregates: found.of(aggregates.reshape(len(aggregates), -1))
 
 
-def auc(truth: Holds, score: Floats) -> float:
+def auc(truth: Flags, score: Numbers) -> float:
     """Chance that a group with the victim scores above one without; ties count half."""
     _, place, count = np.unique(score, return_inverse=True, return_counts=True)
     rank = (np.cumsum(count) - (count - 1) / 2)[place]
@@ -134,3 +136,36 @@ def privacy_gain(undefended: float, defended: float) -> float:
     if undefended <= 0.5 or defended >= undefended:
         return 0.0
     return 1.0 if defended < 0.5 else (undefended - defended) / (undefended - 0.5)
+
+
+def _scores(learner: Learner, seen: Numbers, holds: Flags, asked: Numbers) -> Numbers:
+    """Return how sure a classifier that learnt from what was seen is that the victim is in what is asked."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # of columns that nobody scaled: that is a reading
+        learnt = _classifier(learner).fit(seen, holds)
+    if hasattr(learnt, "decision_function"):
+        return np.asarray(learnt.decision_function(asked))
+    return np.asarray(learnt.predict_proba(asked)[:, 1])
+
+
+def _classifier(learner: Learner) -> Any:
+    """Return a classifier of scikit-learn, which takes a second to load and is an extra."""
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    match learner:
+        case "logistic":
+            return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1_000))
+        case "unscaled":
+            return LogisticRegression()
+        case "regularised":
+            return make_pipeline(StandardScaler(), LogisticRegression(C=STRONG, max_iter=1_000))
+        case "forest":
+            return RandomForestClassifier(TREES, random_state=0)
+        case "neighbours":
+            return KNeighborsClassifier(NEIGHBOURS)

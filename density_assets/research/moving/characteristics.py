@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 
 from density_assets.privacy.noise import SimulatedNoise
 from density_assets.publication.pictures import INK
-from density_assets.research.markdown_tables import markdown
 from density_assets.research.moving.days import Streams, load_streams, recipe, release
+from density_assets.research.results import markdown
 from density_assets.research.study import Row, Study, averaged
 from density_assets.schemes.moving.windows import distances
 

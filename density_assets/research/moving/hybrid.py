@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 
 from density_assets.estimation.consistency import consistent
 from density_assets.privacy.noise import SimulatedNoise
-from density_assets.research.markdown_tables import figure_cell, markdown
 from density_assets.research.moving.days import NAMES, SCHEMES, Streams, load_streams, recipe, release
 from density_assets.research.plots.curves import curves
 from density_assets.research.published_metrics import mae_chen, mre_chen
+from density_assets.research.results import figure_cell, markdown
 from density_assets.research.study import Row, Study, averaged
 
 FACTORS = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)

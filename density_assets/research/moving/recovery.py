@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from density_assets.estimation.consistency import scaled_to
 from density_assets.privacy.noise import SimulatedNoise
-from density_assets.research.markdown_tables import figure_cell, markdown
 from density_assets.research.moving.days import NAMES, SCHEMES, Days, load_days, recipe, release
 from density_assets.research.moving.recovery_attack import countable, link_day, overlap, score
 from density_assets.research.plots.curves import curves
+from density_assets.research.results import figure_cell, markdown
 from density_assets.research.study import Row, Source, Study, averaged
 from density_assets.schemes.moving.windows import Floats, histograms
 

@@ -23,9 +23,9 @@ from density_assets.people.crowd import crowd
 from density_assets.publication.pictures import INK
 from density_assets.research.contributions import bound_week
 from density_assets.research.density.releases import released
-from density_assets.research.density.week import Week
-from density_assets.research.markdown_tables import figure_cell, markdown
+from density_assets.research.density.week import KnownWeek
 from density_assets.research.moving.recovery_attack import recover, score
+from density_assets.research.results import figure_cell, markdown
 from density_assets.research.study import Row, Source, Study, averaged
 from density_assets.research.traces.matrix import Traces, binary
 from density_assets.schemes import SCHEMES
@@ -47,7 +47,7 @@ class Population:
     seems to find in them is what everybody knows of the city, and the floor for releases.
     """
 
-    week: Week
+    week: KnownWeek
     cells: NDArray[np.int64]
     others: NDArray[np.int64]
 
@@ -70,7 +70,7 @@ def population(people: int, cells: int, towers: int) -> Population:
     return Population(_counted(at, places, areas.centroids, len(masts.xy)), cell_of[at], cell_of[others])
 
 
-def _counted(at: NDArray[np.int64], places: Places, centroids: NDArray[np.float64], towers: int) -> Week:
+def _counted(at: NDArray[np.int64], places: Places, centroids: NDArray[np.float64], towers: int) -> KnownWeek:
     """Return the bounded visits of people who are seen every hour."""
     settings, (people, hours) = Settings(), at.shape
     matrix = binary(
@@ -79,7 +79,7 @@ def _counted(at: NDArray[np.int64], places: Places, centroids: NDArray[np.float6
     traces = Traces(matrix, np.arange(people), hours, places.tower_xy)
     counted = bound_week(traces, settings, np.random.default_rng(SEED)).count_everybody(places)
     original = traces.aggregate().astype(np.float64)
-    return Week(
+    return KnownWeek(
         **vars(counted),
         settings=settings,
         centroids=centroids,
@@ -102,7 +102,7 @@ def once(population: Population, point: Row, seed: int) -> list[Row]:
     return [{"accuracy": accuracy, "error": error}]
 
 
-def _density(week: Week, point: Row, seed: int) -> NDArray[np.float64]:
+def _density(week: KnownWeek, point: Row, seed: int) -> NDArray[np.float64]:
     if point["scheme"] == MEAN:
         return np.broadcast_to(week.truth.mean(axis=1, keepdims=True), week.truth.shape)
     return week.truth if point["scheme"] == RAW else released(week, point, seed)

@@ -1,4 +1,4 @@
-"""Lower bounds on epsilon from many runs on two neighbouring weeks.
+"""What attacks show of a promise of (epsilon, delta), and what it allows them.
 
 An (epsilon, delta)-private mechanism limits every test that tells the week with a user from the week without:
 
@@ -7,15 +7,27 @@ An (epsilon, delta)-private mechanism limits every test that tells the week with
 (Kairouz, Oh & Viswanath 2015, Thm 2.1). Turned around, rates that were seen bound epsilon from below (Jagielski,
 Ullman & Oprea 2020). The test is "the score is at least t"; t is chosen on the first half of the runs and the rates are
 counted on the second, so that choosing costs no confidence.
+
+An attack with false positives α misses at least f(α) = max(0, 1 − δ − e^ε·α, e^−ε·(1 − δ − α)) of the true ones (Dong,
+Roth & Su 2022), so its ROC curve lies below 1 − f(α). The two lines meet at α = (1−δ)/(1+e^ε), and the area over the
+largest curve is
+
+    ∫ f = (1−δ)² / (1 + e^ε),    hence    AUC ≤ 1 − (1−δ)² / (1 + e^ε).
+
+Neighbours differ by one person's whole week, added or removed. Groups that are drawn at random around that difference
+change nothing: mixtures of neighbours are as close as the neighbours are. Groups of one fixed size, with the victim or
+with somebody else instead, differ by two people and may show twice epsilon.
 """
 
+import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import betaincinv, ndtr, ndtri
 
-Floats = NDArray[np.float64]
+from density_assets.series import Floats
+
 Strength = Callable[[Floats, Floats], Floats]  # of upper bounds on the rates of false negatives and false positives
 
 CANDIDATES = 1_000  # thresholds tried on the first half
@@ -103,3 +115,17 @@ def _mu(missed: Floats, mistaken: Floats) -> Floats:
     inside = np.nextafter(1.0, 0.0)  # a rate of one would be at minus infinity
     distance = -ndtri(np.minimum(mistaken, inside)) - ndtri(np.minimum(missed, inside))
     return np.asarray(np.maximum(distance, 0.0))
+
+
+def largest_auc(epsilon: float, delta: float) -> float:
+    """The largest AUC that (epsilon, delta)-differential privacy allows any attack on one person."""
+    if not (epsilon >= 0 and 0 <= delta <= 1):
+        raise ValueError(f"a promise must have epsilon >= 0 and delta in 0 … 1, got {epsilon=}, {delta=}")
+    return 1.0 - (1.0 - delta) ** 2 * math.exp(-epsilon) / (1.0 + math.exp(-epsilon))
+
+
+def smallest_epsilon(auc: float, delta: float) -> float:
+    """The smallest epsilon with which an AUC is possible: what an attack that works so well shows."""
+    if auc >= 1.0:
+        return math.inf
+    return max(0.0, math.log(max((1.0 - delta) ** 2 / (1.0 - auc) - 1.0, 1e-300)))

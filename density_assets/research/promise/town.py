@@ -4,13 +4,18 @@ Its cells are squares with a tower in the middle of each, so that towers, cells 
 shares dilute nobody. Its crowd is flat: every tower but one has equally many visits in every hour, hence series without
 any rhythm. A newcomer's coefficients are then all there is besides the mean, which is where choosing the number of
 coefficients depends most on one user.
+
+Both weeks are counted by the models of `dbt_like_sql/`, from visits to tables: nothing about truncation, weights or
+clamps is assumed, so a bound that they do not keep shows.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import shapely
 
 from density_assets.calendar import HOURS
@@ -18,9 +23,43 @@ from density_assets.geography.cells_and_towers import Cells, Towers
 from density_assets.geography.cover import minimum_cover
 from density_assets.geography.overlaps import overlaps
 from density_assets.geography.places import Places
+from density_assets.geography.tables import antennas_table, towers_table
 from density_assets.geography.voronoi import tower_cells
-from density_assets.research.contributions import CountedWeek
-from density_assets.research.promise.neighbours import People, Visits, counted
+from density_assets.research.contributions import CountedWeek, read_counted
+from density_assets.settings import EngineSettings
+from resources.sql.duckdb_engine import DuckdbEngine
+from resources.tables.store import Store
+
+MODELS = ("truncated_visits", "tower_series", "tower_totals", "one_visit_histogram", "visit_total")
+SALTS = {"site_salt": 11, "hour_salt": 22, "visit_salt": 33}
+MONDAY = date(2007, 9, 10)
+
+Visits = list[tuple[int, int]]  # (hour, position of the tower)
+VisitsOfUsers = Mapping[int, Visits]  # by user
+
+
+def count_by_sql(
+    folder: Path, towers: Towers, places: Places, people: VisitsOfUsers, parameters: Mapping[str, int]
+) -> CountedWeek:
+    """The tables of a week of these people, as matrices.
+
+    folder: a home of its own, empty. parameters: visits_per_user, visits_clamp, weight_l and tower_l.
+    """
+    store = Store(folder, "town")
+    store.write_public("towers", towers_table(antennas_table(towers)))
+    store.write_week("visits", MONDAY, _visits(people, towers))
+    engine = DuckdbEngine(store, EngineSettings(threads=1))
+    for name in MODELS:
+        engine.materialise(name, MONDAY, {**parameters, **SALTS}, lambda _: None)
+    return read_counted(store, MONDAY, places)
+
+
+def _visits(people: VisitsOfUsers, towers: Towers) -> pl.DataFrame:
+    """The `visits` table: distinct rows, sorted by user, whose number is the key."""
+    rows = sorted({(user, hour, int(towers.ids[tower])) for user, seen in people.items() for hour, tower in seen})
+    schema = {"user_id": pl.Int64, "hour": pl.Int64, "tower_id": pl.Int64}
+    return pl.DataFrame(rows, schema=schema, orient="row").with_columns(user_key=pl.col("user_id"))
+
 
 SIDE, SQUARE = 4, 1_000  # squares per side, and metres per square
 TOWERS_COUNT = SIDE * SIDE
@@ -48,14 +87,14 @@ class Neighbours:
 
 
 def neighbours(folder: Path, crowd: int = CROWD, canaries: Mapping[str, Visits] = CANARIES) -> Neighbours:
-    """The town's week with and without each newcomer, counted by the real SQL.
+    """The town's week with and without each newcomer, count_by_sql by the real SQL.
 
     folder: empty, for the tables. crowd: visits per hour and tower.
     """
     (towers, places), people = town(), flat_crowd(crowd)
 
-    def week(name: str, newcomer: People) -> CountedWeek:
-        return counted(folder / name.replace(" ", "_"), towers, places, {**people, **newcomer}, PARAMETERS)
+    def week(name: str, newcomer: VisitsOfUsers) -> CountedWeek:
+        return count_by_sql(folder / name.replace(" ", "_"), towers, places, {**people, **newcomer}, PARAMETERS)
 
     present = {name: week(name, {NEWCOMER: visits}) for name, visits in canaries.items()}
     return Neighbours(week("nobody", {}), present)
@@ -73,7 +112,7 @@ def town() -> tuple[Towers, Places]:
     return towers, Places(pieces, minimum_cover(pieces), towers.xy, shapes, cells.polygons)
 
 
-def flat_crowd(visits_per_hour: int) -> People:
+def flat_crowd(visits_per_hour: int) -> VisitsOfUsers:
     """Users with exactly l visits at one tower, evenly over the week; together they fill every hour alike."""
     starts = HOURS // VISITS_PER_USER
     kinds = [(tower, start) for tower in range(TOWERS_COUNT) if tower != EMPTY for start in range(starts)]

@@ -4,15 +4,19 @@ Two data sets were attacked (Pyrgelis et al., §2.1 and §4.1): cabs of San Fran
 London underground (tap events). Their constants are the defaults of these kinds; a third kind are the tables `visits`
 of this software. GPS points of another publication, taxis of Beijing, are the default of the studies of moving
 characteristics (Chen et al., §7.1). Whatever the default, a recipe beside the data changes it for every study.
+
+A `Tally` says how many records a reader used; every study that takes traces says it above its results.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError, model_validator
 
+from density_assets.calendar import HOURS
 from density_assets.errors import BadInput, nearest
 from density_assets.settings.city import known_zones
 from density_assets.settings.values import AboveZero, Name, Week, explain, read_toml, shown
@@ -146,3 +150,41 @@ def read_recipe(data: Path, gps: Mapping[str, Any] = SAN_FRANCISCO) -> Recipe:
         return Recipe(**{**defaults, **given})
     except ValidationError as error:
         raise BadInput(f"{file}: {explain(error, Recipe)}") from None
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many records were read, how many of them could not be used by reason, and whose the others are."""
+
+    recipe: Recipe
+    records: int
+    left_out: Mapping[str, int]
+    users: int
+
+    @property
+    def used(self) -> int:
+        """Records that were used."""
+        return self.records - sum(self.left_out.values())
+
+    def __str__(self) -> str:
+        """The report, as a paragraph."""
+        left_out = ", ".join(f"{count:,} {reason}" for reason, count in self.left_out.items()) or "nothing"
+        read = f"{self.records:,} records read, {self.used:,} kept (users: {self.users:,}). Left out: {left_out}."
+        return f"{read} {_describe_hours(self.recipe)}{_describe_box(self.recipe)}"
+
+
+def _describe_hours(recipe: Recipe) -> str:
+    """The hours that are kept, and whose clocks count them; those of tables of visits are counted already."""
+    weeks = f"{recipe.weeks} week{'s' if recipe.weeks > 1 else ''}"
+    if recipe.kind == "visits":
+        return f"{recipe.weeks * HOURS} hours: {weeks}."
+    zone = recipe.timezone or f"UTC{recipe.utc_offset:+g}"
+    return f"{recipe.weeks * HOURS} hours: {weeks} from {recipe.first_week}, on clocks of {zone}."
+
+
+def _describe_box(recipe: Recipe) -> str:
+    """The box and the grid of GPS points; others have stations."""
+    if recipe.kind != "gps":
+        return ""
+    box = f"latitude {recipe.south:g} to {recipe.north:g}, longitude {recipe.west:g} to {recipe.east:g}"
+    return f" Box: {box}, a grid of {recipe.rows} x {recipe.columns} (rows x columns)."

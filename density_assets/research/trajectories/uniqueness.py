@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 
 from density_assets.errors import BadInput
 from density_assets.research.contributions import rank_within
-from density_assets.research.membership.defenses.generalisation import merged_places, merged_slots
+from density_assets.research.membership.defenses import merged_places, merged_slots
 from density_assets.research.traces.matrix import Matrix, Traces, binary
 from density_assets.research.trajectories.records import Generalised, covering_traces, item_traces
 

@@ -10,25 +10,27 @@ from itertools import product
 import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from density_assets.calendar import HOURS
-from density_assets.research.markdown_tables import markdown
-from density_assets.research.plots.trials import dots, told
+from density_assets.research.plots.curves import dots, story
+from density_assets.research.results import markdown
 from density_assets.research.study import Row, Study, averaged
-from density_assets.research.weeks.changes import Mask, happen
-from density_assets.research.weeks.cities import CountedCity
-from density_assets.research.weeks.estimators import COMPARED, LEARNING_NAME, WeekEstimate, week_by_week
-from density_assets.research.weeks.intervals import WITHIN, held
-from density_assets.research.weeks.measuring import Promise, measure
-from density_assets.research.weeks.study_cities import NAMES, Cities, about, load_cities, made_from
-from density_assets.research.weeks.trials import FIRST, HELD_OUT, LAST, THURSDAY, TRIALS, Happenings, Stage
-
-Floats = NDArray[np.float64]
+from density_assets.research.weeks.cities import (
+    NAMES,
+    Cities,
+    CountedCity,
+    cities_made_from,
+    describe_cities,
+    load_cities,
+)
+from density_assets.research.weeks.counting import WeeksPromise, measure
+from density_assets.research.weeks.estimators import COMPARED, LEARNING_NAME, WITHIN, WeekEstimate, held, week_by_week
+from density_assets.research.weeks.trials import FIRST, HELD_OUT, LAST, THURSDAY, TRIALS, Happenings, Stage, happen
+from density_assets.series import Flags, Floats
 
 EVERY = TRIALS | HELD_OUT
-PROMISE = Promise(0.3, weight_l=20)
-SMALL = 0.3  # of the mean of the towers concerned: errors of smaller counts are told beside it
+PROMISE = WeeksPromise(0.3, weight_l=20)
+SMALL = 0.3  # of the mean of the towers concerned: errors of smaller counts are measured beside it
 METRICS = ("error", "coverage")
 CONCERNED, SAME_TOWERS, ELSEWHERE, AFTER = "concerned", "same towers", "elsewhere", "week after"
 SLACK, MARGIN = 1.1, 0.01  # an estimate may be that much worse than the week alone
@@ -62,7 +64,7 @@ def once(cities: Cities, point: Row, seed: int) -> list[Row]:
     return rows
 
 
-def _judged(happenings: Happenings, number: int) -> Iterator[tuple[str, Mask]]:
+def _judged(happenings: Happenings, number: int) -> Iterator[tuple[str, Flags]]:
     """Which towers and hours are looked at in a week, by name."""
     if number >= FIRST and number in happenings:
         concerned = happenings[number].concerned
@@ -73,7 +75,7 @@ def _judged(happenings: Happenings, number: int) -> Iterator[tuple[str, Mask]]:
         yield AFTER, happenings[number - 1].concerned
 
 
-def _scores(true: Floats, usual: Floats, estimate: WeekEstimate, judged: list[tuple[str, Mask]]) -> Iterator[Row]:
+def _scores(true: Floats, usual: Floats, estimate: WeekEstimate, judged: list[tuple[str, Flags]]) -> Iterator[Row]:
     """Mean relative error and coverage of each part."""
     series = estimate.series
     variance = estimate.variance_of_sums(np.eye(len(true)), np.eye(HOURS))
@@ -124,7 +126,7 @@ def _story(city: CountedCity, tower: int, periods: Floats, numbers: Sequence[int
         values = np.concatenate([estimate.series[tower] @ periods for estimate in chosen])
         errors = np.concatenate([np.sqrt(estimate.variance_of_sums(row, periods)[0]) for estimate in chosen])
         lines[name] = (values, WITHIN * errors)
-    return told(truth, lines, "visits", unit)
+    return story(truth, lines, "visits", unit)
 
 
 def summary(results: pl.DataFrame) -> str:
@@ -165,7 +167,7 @@ CHANGES_STUDY = Study(
     once=once,
     figures=figures,
     summary=summary,
-    about=about,
+    about=describe_cities,
     repetitions=5,
-    made_from=made_from,
+    made_from=cities_made_from,
 )

@@ -10,13 +10,11 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from density_assets.estimation.shrinkage import Posterior, posterior
 from density_assets.estimation.weeks.estimate import estimate_week
 from density_assets.estimation.weeks.measured import Measured
-
-Floats = NDArray[np.float64]
+from density_assets.series import Floats
 
 
 class WeekEstimate(Protocol):
@@ -94,3 +92,17 @@ LEARNING_NAME, LEARNING_VERSION = "with earlier weeks", 3
 
 WITH_AND_WITHOUT_PAST: dict[str, Estimator] = {"week alone": week_alone, LEARNING_NAME: LEARNING}
 COMPARED: dict[str, Estimator] = {**WITH_AND_WITHOUT_PAST, "mean of weeks": mean_of_weeks}
+
+
+WITHIN = 1.959964  # standard errors on either side of 95 %
+
+
+def held(true: Floats, estimate: Floats, variance: Floats) -> float:
+    """The share of 95 % intervals that hold the truth."""
+    return float((np.abs(estimate - true) <= WITHIN * np.sqrt(variance)).mean())
+
+
+def width(true: Floats, variance: Floats) -> float:
+    """How wide 95 % intervals are beside what they hold, in the median, where there is something to hold."""
+    there = true > 0
+    return float(np.median(2 * WITHIN * np.sqrt(variance[there]) / true[there])) if there.any() else float("nan")

@@ -16,19 +16,23 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from density_assets.quality.accuracy import mre
-from density_assets.research.markdown_tables import markdown
+from density_assets.research.results import markdown
 from density_assets.research.study import Row
-from density_assets.research.weeks.cities import CityPlan, CountedCity, Generator, Ground
-from density_assets.research.weeks.counted_weeks import TRUNCATED_TO, counted_city, truncated_week
-from density_assets.research.weeks.counting import WEIGHTS, TruncatedCounts, WeekCounts
+from density_assets.research.weeks.cities import (
+    TRUNCATED_TO,
+    CityPlan,
+    CountedCity,
+    Generator,
+    Ground,
+    counted_city,
+    truncated_week,
+)
+from density_assets.research.weeks.counting import WEIGHTS, TruncatedCounts, WeekCounts, WeeksPromise, measure
 from density_assets.research.weeks.estimators import LEARNING, week_by_week
-from density_assets.research.weeks.measuring import Promise, measure
 from density_assets.research.weeks.sizes_study import SmallCity, released_under
-
-Floats = NDArray[np.float64]
+from density_assets.series import Floats
 
 MOST_SIMULATED = 2_000_000
 GENERATORS: tuple[Generator, ...] = ("people", "patchwork")
@@ -85,16 +89,16 @@ def rehearse(ground: Ground, asked: Rehearsal, folder: Path, report: Callable[[s
 
 def _errors(city: CountedCity, first: SmallCity | None, asked: Rehearsal) -> Iterator[list[Row]]:
     for epsilon, weight_l in product(asked.epsilons, asked.learn):
-        promise = Promise(epsilon, asked.delta, weight_l=weight_l)
+        promise = WeeksPromise(epsilon, asked.delta, weight_l=weight_l)
         yield [{"scheme": LEARNER, "l": weight_l, "epsilon": epsilon, **row} for row in _learning(city, promise, asked)]
     for epsilon, name in product(asked.epsilons, asked.beside):
         assert first is not None
-        density = released_under(first, name, Promise(epsilon, asked.delta), asked.seed)
+        density = released_under(first, name, WeeksPromise(epsilon, asked.delta), asked.seed)
         error = scored(city.ground.to_cells @ city.weeks[0].original, density)
         yield [{"scheme": name, "l": TRUNCATED_TO, "epsilon": epsilon, "week": week, **error} for week in asked.weeks]
 
 
-def _learning(city: CountedCity, promise: Promise, asked: Rehearsal) -> Iterator[Row]:
+def _learning(city: CountedCity, promise: WeeksPromise, asked: Rehearsal) -> Iterator[Row]:
     measured = [measure(week, promise, (asked.seed, number)) for number, week in enumerate(city.weeks, start=1)]
     estimates = week_by_week(LEARNING, measured, city.ground.towers.xy)
     for number, (week, estimate) in enumerate(zip(city.weeks, estimates, strict=True), start=1):

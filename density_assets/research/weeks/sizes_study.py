@@ -11,28 +11,31 @@ from itertools import product
 import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from density_assets.estimation.weeks.measured import Measured
 from density_assets.privacy.noise import SimulatedNoise
 from density_assets.privacy.sensitivity import WEIGHT_UNIT
 from density_assets.quality.accuracy import mre, pearson
 from density_assets.research.contributions import CountedWeek
-from density_assets.research.markdown_tables import markdown
-from density_assets.research.plots.sizes import over_people
-from density_assets.research.study import Row, Source, Study, averaged
-from density_assets.research.weeks.cities import CityPlan, CountedCity, Generator, planned
-from density_assets.research.weeks.counted_weeks import TRUNCATED_TO, counted_city, truncated_week
-from density_assets.research.weeks.counting import TruncatedCounts
+from density_assets.research.plots.curves import over_people
+from density_assets.research.results import markdown
+from density_assets.research.study import Row, Source, Study, averaged, cached_plan
+from density_assets.research.weeks.cities import (
+    KEPT,
+    TRUNCATED_TO,
+    CityPlan,
+    CountedCity,
+    Generator,
+    counted_city,
+    planned,
+    truncated_week,
+)
+from density_assets.research.weeks.counting import TruncatedCounts, WeeksPromise, measure
 from density_assets.research.weeks.estimators import LEARNING, LEARNING_NAME, LEARNING_VERSION
-from density_assets.research.weeks.measuring import Promise, measure
-from density_assets.research.weeks.study_cities import KEPT
 from density_assets.schemes import SCHEMES
 from density_assets.schemes.run import run
-from density_assets.schemes.scheme import Plan
+from density_assets.series import Floats
 from density_assets.settings import Settings
-
-Floats = NDArray[np.float64]
 
 USERS = (20_000, 50_000, 100_000, 500_000, 2_000_000)
 TOWERS = (60, 1300)
@@ -90,7 +93,7 @@ def once(cities: SmallCities, point: Row, seed: int) -> list[Row]:
     key = (point["generator"], point["towers"], point["users"])
     if key not in cities:
         return []
-    small, promise = cities[key], Promise(point["epsilon"])
+    small, promise = cities[key], WeeksPromise(point["epsilon"])
     (week,), ground = small.city.weeks, small.city.ground
     measured = measure(week, promise, (seed, 1))
     estimate, _ = LEARNING(None, measured, ground.towers.xy)
@@ -107,23 +110,19 @@ def flat_map(measured: Measured) -> Floats:
     return np.tile(max(measured.visits, 0.0) / len(measured.series) * share, (len(measured.series), 1))
 
 
-def released_under(small: SmallCity, name: str, promise: Promise, seed: int) -> Floats:
+def released_under(small: SmallCity, name: str, promise: WeeksPromise, seed: int) -> Floats:
     """The first week as a scheme releases it: visits per cell and hour."""
-    settings, plan = _settings(name, promise), _plan(name, promise)
+    settings = _settings(name, promise)
+    plan = cached_plan(settings.privacy, settings.scheme)
     counts = small.counted(promise.weight_l).counts(SCHEMES[name])
     return run(SCHEMES[name], settings, plan, counts, small.city.ground.places, SimulatedNoise(seed))
 
 
 @cache
-def _settings(name: str, promise: Promise) -> Settings:
+def _settings(name: str, promise: WeeksPromise) -> Settings:
     privacy = {"epsilon": promise.epsilon, "delta": promise.delta, "visits_per_user": TRUNCATED_TO}
     chosen = {"privacy": privacy, "scheme": {"name": name, "weight_l": promise.weight_l}}
     return Settings.model_validate(chosen)
-
-
-@cache
-def _plan(name: str, promise: Promise) -> Plan:
-    return SCHEMES[name].plan(_settings(name, promise))
 
 
 def figures(cities: SmallCities, results: pl.DataFrame) -> dict[str, Figure]:

@@ -1,6 +1,7 @@
 """Trials of change: each says, week by week, what happens to a city that was ordinary for four weeks.
 
-Those in HELD_OUT are of kinds that no estimator was designed for: what helps in the others must not harm in these.
+What happens in a week is a change of what is counted, at some towers and hours (`Effect`). Trials in HELD_OUT are of
+kinds that no estimator was designed for: what helps in the others must not harm in these.
 """
 
 from collections.abc import Callable
@@ -10,10 +11,59 @@ import numpy as np
 from numpy.typing import NDArray
 
 from density_assets.calendar import HOURS
-from density_assets.research.weeks.changes import Effect, Mask, effect
+from density_assets.research.weeks.counting import WeekCounts
+from density_assets.series import Floats, Ints
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Effect:
+    """Visits x become factor_it · x_jh + extra_it, where j = towers_i and h = hours_t are where they are taken from.
+
+    concerned: towers by hours; nothing else changes.
+    extra: visits that come on top, by people like all others: they get the weight that visits have on average.
+    """
+
+    concerned: Flags
+    factor: Floats
+    extra: Floats
+    towers: Ints
+    hours: Ints
+
+
+def effect(
+    concerned: Flags,
+    factor: Floats | float = 1.0,
+    extra: Floats | float = 0.0,
+    towers: Ints | None = None,
+    hours: Ints | None = None,
+) -> Effect:
+    """An effect that leaves alone what is not given and whatever is not concerned."""
+    rows, columns = concerned.shape
+    return Effect(
+        concerned,
+        np.where(concerned, factor, 1.0),
+        np.where(concerned, extra, 0.0),
+        np.arange(rows) if towers is None else towers,
+        np.arange(columns) if hours is None else hours,
+    )
+
+
+def happen(week: WeekCounts, what: Effect) -> WeekCounts:
+    """The week as it would have been counted; all counts change alike, so bounds on users' weights still hold."""
+
+    def changed(counts: Floats, weight: float) -> Floats:
+        return what.factor * counts[np.ix_(what.towers, what.hours)] + weight * what.extra
+
+    visits = week.original.sum()
+    original = changed(week.original, 1.0)
+    weighted = {name: changed(counts, counts.sum() / visits) for name, counts in week.weighted.items()}
+    taken = week.original.sum(axis=1)[what.towers]
+    left = (original - what.extra).sum(axis=1) / np.maximum(taken, 1.0)
+    totals = left * week.tower_totals[what.towers] + week.tower_totals.sum() / visits * what.extra.sum(axis=1)
+    return WeekCounts(original, weighted, totals, week.visits * float(original.sum() / visits))
+
 
 FIRST, LAST = 5, 8  # weeks in which things happen, after four ordinary ones
 HOUR, DAY = np.arange(HOURS) % 24, np.arange(HOURS) // 24
@@ -29,7 +79,7 @@ class Stage:
     usual: Floats
     random: np.random.Generator
 
-    def nobody(self) -> Mask:
+    def nobody(self) -> Flags:
         """Nothing concerned."""
         return np.zeros(self.usual.shape, dtype=bool)
 
@@ -37,7 +87,7 @@ class Stage:
         """All towers."""
         return np.arange(len(self.xy))
 
-    def at(self, towers: Ints | Mask, hours: Mask | slice = slice(None)) -> Mask:
+    def at(self, towers: Ints | Flags, hours: Flags | slice = slice(None)) -> Flags:
         """These towers in these hours."""
         concerned = self.nobody()
         concerned[np.ix_(np.arange(len(self.xy))[towers], np.arange(HOURS)[hours])] = True

@@ -8,34 +8,32 @@ from matplotlib.figure import Figure
 
 from density_assets.calendar import HOURS
 from density_assets.quality.accuracy import mean_emd, mre, pearson
-from density_assets.research.density.releases import EMD_HOURS
-from density_assets.research.markdown_tables import markdown
 from density_assets.research.plots.curves import curves
+from density_assets.research.published_metrics import EMD_HOURS
+from density_assets.research.results import markdown
 from density_assets.research.study import Row, Study, averaged
-from density_assets.research.weeks.cities import CountedCity
-from density_assets.research.weeks.counting import WeekCounts
-from density_assets.research.weeks.estimators import WITH_AND_WITHOUT_PAST, WeekEstimate, week_by_week
-from density_assets.research.weeks.intervals import held
-from density_assets.research.weeks.measuring import Promise, measure
-from density_assets.research.weeks.study_cities import (
+from density_assets.research.weeks.cities import (
     NAMES,
     Cities,
-    about,
+    CountedCity,
+    cities_made_from,
+    describe_cities,
     load_cities,
-    made_from,
     point_of,
     promise_of,
 )
+from density_assets.research.weeks.counting import WeekCounts, WeeksPromise, measure
+from density_assets.research.weeks.estimators import WITH_AND_WITHOUT_PAST, WeekEstimate, held, week_by_week
 
 WEEKS = 12
 SHOWN = (1, 2, 4, 8, 12)
 EMD_WEEKS = (1, 4, 8, 12)  # the dearest metric
 METRICS = ("mre", "pc", "emd", "coverage")
 PROMISES = (
-    Promise(0.1, weight_l=10),
-    Promise(0.3, weight_l=20),
-    Promise(1.0, weight_l=20),
-    Promise(1.0, delta=1e-6, weeks=52, weight_l=10),
+    WeeksPromise(0.1, weight_l=10),
+    WeeksPromise(0.3, weight_l=20),
+    WeeksPromise(1.0, weight_l=20),
+    WeeksPromise(1.0, delta=1e-6, weeks=52, weight_l=10),
 )
 
 
@@ -113,6 +111,6 @@ WEEKS_STUDY = Study(
     once=once,
     figures=figures,
     summary=summary,
-    about=about,
-    made_from=made_from,
+    about=describe_cities,
+    made_from=cities_made_from,
 )

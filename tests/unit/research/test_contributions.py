@@ -24,8 +24,8 @@ from density_assets.research.contributions import (
     truncate,
     visits_of_users,
 )
-from density_assets.research.promise.neighbours import counted
 from density_assets.research.promise.town import TOWERS_COUNT, town
+from density_assets.research.promise.town import count_by_sql as counted
 from density_assets.research.traces.matrix import Traces, binary
 from density_assets.settings import Settings
 

@@ -6,18 +6,22 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from density_assets.research.membership.defenses import DEFENSES
-from density_assets.research.membership.defenses.generalisation import (
+from density_assets.research.membership.defenses import (
+    DEFENSES,
+    Groups,
     adaptive_ranges,
     fixed_ranges,
     grid_labels,
     merged_places,
     merged_slots,
     neighbour_labels,
+    perturb_fourier,
+    perturb_small,
+    sample_points,
+    suppress_small,
+    suppress_unpopular,
+    thin,
 )
-from density_assets.research.membership.defenses.groups import Groups
-from density_assets.research.membership.defenses.hiding import sample_points, suppress_small, suppress_unpopular, thin
-from density_assets.research.membership.defenses.perturbation import perturb_fourier, perturb_small
 from density_assets.research.traces.commuters import commuters
 from density_assets.research.traces.matrix import Traces, binary
 from density_assets.research.traces.recipe import Recipe

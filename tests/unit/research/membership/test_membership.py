@@ -16,10 +16,8 @@ from density_assets.research.membership.attack import (
     privacy_loss,
     statistics,
 )
-from density_assets.research.membership.defenses import DEFENSES
-from density_assets.research.membership.defenses.groups import Groups
-from density_assets.research.membership.priors import past_groups, subset_of_locations
-from density_assets.research.membership.victims import choose_victims, mobility_groups
+from density_assets.research.membership.defenses import DEFENSES, Groups
+from density_assets.research.membership.people import choose_victims, mobility_groups, past_groups, subset_of_locations
 from density_assets.research.traces.commuters import commuters
 from density_assets.research.traces.recipe import Recipe
 

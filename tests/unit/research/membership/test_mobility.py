@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from density_assets.research.membership.mobility import characteristics, coefficients, extremes, importances, unicity
+from density_assets.research.membership.exposure import characteristics, coefficients, extremes, importances, unicity
 from density_assets.research.traces.matrix import Traces, binary
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from density_assets.privacy.noise import SimulatedNoise
-from density_assets.research.promise.epsilon_test import point_settings, scores
+from density_assets.research.promise.epsilon_study import point_settings, scores
 from density_assets.research.promise.likelihood import Attack, MatchedFilter, strongest
 from density_assets.research.promise.town import CANARIES, EMPTY, VISITS_PER_USER, Neighbours, neighbours
 from density_assets.schemes import SCHEMES

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from density_assets.research.promise.allowed import largest_auc, smallest_epsilon
+from density_assets.research.promise.epsilon_bounds import largest_auc, smallest_epsilon
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.0, 0.0), (0.3, 2e-6), (1.0, 1e-5), (1.0, 0.1), (5.0, 0.01)])

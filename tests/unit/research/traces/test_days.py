@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from density_assets.errors import BadInput
-from density_assets.research.traces.days import read_days
-from density_assets.research.traces.placed_records import grid_centres
+from density_assets.research.traces.readers import read_days
 from density_assets.research.traces.recipe import BEIJING, Recipe, read_recipe
+from density_assets.research.traces.trace_records import grid_centres
 
 ONE = """1,2008-02-02 08:05:00,116.40000,39.90000
 1,2008-02-02 08:25:00,116.42000,39.90000

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from density_assets.errors import BadInput
-from density_assets.research.traces.files import read_traces
+from density_assets.research.traces.readers import read_traces
 from density_assets.research.traces.recipe import read_recipe
 
 MONDAY_8 = int(datetime(2008, 5, 19, 15, 30, tzinfo=UTC).timestamp())  # 08:30 in San Francisco

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from density_assets.calendar import HOURS
-from density_assets.research.weeks.cities import planned
-from density_assets.research.weeks.counted_weeks import counted_city, truncated_week
+from density_assets.research.weeks.cities import counted_city, planned, truncated_week
 from density_assets.research.weeks.counting import CLAMP, TOWER_NORM, WEIGHTS, count_truncated, count_week
 
 GENERATORS = ("people", "patchwork")

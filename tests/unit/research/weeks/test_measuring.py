@@ -6,11 +6,9 @@ import pytest
 from density_assets.estimation.weeks.measured import Measured
 from density_assets.privacy.accounting import spent
 from density_assets.research.weeks.cities import planned
-from density_assets.research.weeks.counting import WeekCounts
-from density_assets.research.weeks.estimators import Filtered, mean_of_weeks, week_alone, week_by_week
-from density_assets.research.weeks.intervals import held, width
-from density_assets.research.weeks.measuring import Promise, measure, queries
-from density_assets.research.weeks.sums import Sums, judged, kinds_of_sums
+from density_assets.research.weeks.counting import WeekCounts, WeeksPromise, measure, queries
+from density_assets.research.weeks.estimators import Filtered, held, mean_of_weeks, week_alone, week_by_week, width
+from density_assets.research.weeks.sums_study import Sums, judged, kinds_of_sums
 
 
 def flat_week(value: float = 100.0, towers: int = 12) -> WeekCounts:
@@ -18,19 +16,21 @@ def flat_week(value: float = 100.0, towers: int = 12) -> WeekCounts:
     return WeekCounts(series, {10: 0.7 * series, 20: 0.8 * series}, series.sum(axis=1), float(series.sum()))
 
 
-@pytest.mark.parametrize("promise", [Promise(0.3), Promise(0.1, weight_l=10), Promise(1.0, 1e-6, 52, 10)])
+@pytest.mark.parametrize(
+    "promise", [WeeksPromise(0.3), WeeksPromise(0.1, weight_l=10), WeeksPromise(1.0, 1e-6, 52, 10)]
+)
 def test_all_weeks_of_a_promise_cost_what_it_says(promise):
     cost = spent(queries(promise) * promise.weeks, promise.delta).epsilon
     assert 0.99 * promise.epsilon < cost <= promise.epsilon
 
 
 def test_the_budget_is_shared_as_said():
-    mu_squared = [(event.sensitivity / event.sigma) ** 2 for event in queries(Promise(0.3))]
+    mu_squared = [(event.sensitivity / event.sigma) ** 2 for event in queries(WeeksPromise(0.3))]
     assert np.allclose(np.array(mu_squared) / sum(mu_squared), (0.03, 0.05, 0.92))
 
 
 def test_noise_is_seeded_and_as_large_as_it_says():
-    promise, week = Promise(0.3, weight_l=10), flat_week()
+    promise, week = WeeksPromise(0.3, weight_l=10), flat_week()
     one, again, other = (measure(week, promise, (seed, 1)) for seed in (1, 1, 2))
     assert np.array_equal(one.series, again.series)
     assert not np.array_equal(one.series, other.series)
@@ -42,7 +42,7 @@ def test_noise_is_seeded_and_as_large_as_it_says():
 
 def test_an_estimate_has_the_noisy_number_of_visits_and_its_errors_are_those_of_the_filter():
     xy = np.random.default_rng(0).uniform(0, 5000, (12, 2))
-    measured = measure(flat_week(), Promise(5.0), (3,))
+    measured = measure(flat_week(), WeeksPromise(5.0), (3,))
     estimate, _ = week_alone(None, measured, xy)
     assert estimate.series.sum() == pytest.approx(measured.visits)
     assert isinstance(estimate, Filtered)
@@ -52,7 +52,7 @@ def test_an_estimate_has_the_noisy_number_of_visits_and_its_errors_are_those_of_
 
 def test_the_mean_of_weeks_has_the_noise_of_a_mean():
     xy = np.random.default_rng(0).uniform(0, 5000, (12, 2))
-    weeks = [measure(flat_week(), Promise(1.0), (seed,)) for seed in range(4)]
+    weeks = [measure(flat_week(), WeeksPromise(1.0), (seed,)) for seed in range(4)]
     *_, last = week_by_week(mean_of_weeks, weeks, xy)
     assert isinstance(last, Filtered)
     assert last.measured.sigma == pytest.approx(weeks[0].sigma / 2)

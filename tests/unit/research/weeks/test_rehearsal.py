@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from density_assets.geography.embedded import embedded_city
-from density_assets.research.plots.rehearsal import over_weeks
+from density_assets.research.plots.curves import over_weeks
 from density_assets.research.weeks import rehearsal
 from density_assets.research.weeks.cities import Ground
 from density_assets.research.weeks.counting import WeekCounts

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from density_assets.research.weeks.changes import effect, happen
 from density_assets.research.weeks.cities import planned
 from density_assets.research.weeks.counting import WeekCounts, count_week
-from density_assets.research.weeks.trials import FIRST, HELD_OUT, LAST, TRIALS, Stage
+from density_assets.research.weeks.trials import FIRST, HELD_OUT, LAST, TRIALS, Stage, effect, happen
 
 EVERY = TRIALS | HELD_OUT
 TOWERS = 90

@@ -25,14 +25,14 @@ from density_assets.calendar import HOURS
 from density_assets.geography.embedded import embedded_city
 from density_assets.geography.places import Places
 from density_assets.people.population import simulate_week
-from density_assets.research.markdown_tables import markdown
+from density_assets.research.contributions import Contributions, bound_week
 from density_assets.research.membership.attack import attacked, auc
-from density_assets.research.membership.defenses.groups import Groups
-from density_assets.research.membership.defenses.releases import METRES, Bounded, bounded, release_groups, roi_places
-from density_assets.research.membership.priors import one_more
-from density_assets.research.membership.victims import MOBILITY, choose_victims
+from density_assets.research.membership.defenses import Groups
+from density_assets.research.membership.people import MOBILITY, choose_victims, one_more
+from density_assets.research.membership.releases import METRES, release_groups, roi_places
 from density_assets.research.plots.attacks import distributions
-from density_assets.research.promise.allowed import largest_auc, smallest_epsilon
+from density_assets.research.promise.epsilon_bounds import largest_auc, smallest_epsilon
+from density_assets.research.results import markdown
 from density_assets.research.study import Row, Source, Study
 from density_assets.research.traces.matrix import Traces, binary
 from density_assets.schemes import SCHEMES
@@ -50,12 +50,12 @@ class District:
 
     settings: Settings
     traces: Traces
-    parts: Bounded
+    parts: Contributions
     places: Places
     victims: NDArray[np.int64]
 
 
-def load(source: Source) -> District:
+def load_district(source: Source) -> District:
     """Invent a district of people for the week."""
     return district(source.settings, source.week)
 
@@ -67,11 +67,11 @@ def district(settings: Settings, week: Any) -> District:
     column = chunk.tower.astype(np.int64) * HOURS + chunk.hour
     matrix = binary(chunk.user - 1, column, (PEOPLE, TOWERS * HOURS))
     traces = Traces(matrix, np.arange(PEOPLE), HOURS, towers.xy / METRES)
-    parts = bounded(traces, settings, np.random.default_rng(SEED))
+    parts = bound_week(traces, settings, np.random.default_rng(SEED))
     return District(settings, traces, parts, roi_places(traces), choose_victims(traces, SEED))
 
 
-def once(inputs: District, point: Row, seed: int) -> list[Row]:
+def attack_releases(inputs: District, point: Row, seed: int) -> list[Row]:
     """Attack one victim of each mobility group, on raw counts or on releases of a scheme."""
     if seed >= inputs.victims.shape[1]:
         return []
@@ -116,7 +116,7 @@ def own_part(inputs: District, victim: int, of: str) -> Any:
     return matrix[[victim]].toarray()[0].astype(np.float32)
 
 
-def figures(inputs: District, results: pl.DataFrame) -> dict[str, Figure]:
+def plot_audit(inputs: District, results: pl.DataFrame) -> dict[str, Figure]:
     """Distribution of AUC over victims, without and with noise; the line is what the promise allows on average."""
     own = inputs.settings.scheme.name
     shown = {RAW: pl.col("of") == RAW, f"{own}, configured": pl.col("of") == own}
@@ -146,7 +146,7 @@ def beyond_doubt(mean: float, error: float) -> float:
     return mean - 2.0 * error
 
 
-def summary(results: pl.DataFrame) -> str:
+def tabulate_audit(results: pl.DataFrame) -> str:
     """Mean AUC by mobility without noise and with that of each scheme, and the epsilon the attack shows."""
     rows = []
     for (of, configured), mine in results.group_by("of", "configured", maintain_order=True):
@@ -164,12 +164,12 @@ MEMBERSHIP_TEST = Study(
     name="membership_audit",
     title="Membership inference on our own releases",
     grid=tuple({"of": of} for of in (RAW, *SCHEMES)),
-    load=load,
-    once=once,
-    figures=figures,
-    summary=summary,
+    load=load_district,
+    once=attack_releases,
+    figures=plot_audit,
+    summary=tabulate_audit,
     repetitions=10,
     weekly=True,
-    version=2,
+    version=3,
     kind="attack_test",
 )

@@ -16,11 +16,11 @@ from matplotlib.figure import Figure
 
 from density_assets.privacy.events import Gaussian
 from density_assets.privacy.noise import Noise, SimulatedNoise
-from density_assets.research.markdown_tables import markdown
-from density_assets.research.plots.claims import bars_beside_claims
+from density_assets.research.plots.attacks import bars_beside_claims
 from density_assets.research.promise.epsilon_bounds import epsilon_bound, gaussian_bound, resolution
 from density_assets.research.promise.likelihood import Attack, MatchedFilter, strongest
 from density_assets.research.promise.town import CANARIES, PARAMETERS, Neighbours, neighbours
+from density_assets.research.results import markdown
 from density_assets.research.study import Row, Source, Study
 from density_assets.schemes import SCHEMES
 from density_assets.schemes.moving.schemes import StaticHybrid
@@ -75,10 +75,10 @@ def once(weeks: Neighbours, point: Row, seed: int) -> list[Row]:
     settings, scheme = point_settings(point), SCHEMES[point["scheme"]]
     plan, first = scheme.plan(settings), (len(CANARIES) + 1) * seed
     scored = scores(weeks, scheme, plan, point["runs"], lambda number: SimulatedNoise(first + number))
-    return [{"canary": canary} | found(plan, *sides, settings.privacy.delta) for canary, sides in scored]
+    return [{"canary": canary} | bounds_of(plan, *sides, settings.privacy.delta) for canary, sides in scored]
 
 
-def found(plan: Plan, present: Floats, absent: Floats, delta: float) -> Row:
+def bounds_of(plan: Plan, present: Floats, absent: Floats, delta: float) -> Row:
     """What scores with and without the newcomer say about epsilon."""
     gaussian = all(isinstance(event, Gaussian) for events in plan.values() for event in events)
     return {
