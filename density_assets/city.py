@@ -15,17 +15,15 @@ from density_assets.geography.cells_and_towers import geography_hash
 from density_assets.geography.tables import cells_from, footprints_from, towers_from
 from density_assets.privacy.acts import Act
 from density_assets.privacy.charges import population_name
-from density_assets.privacy.drawn import drawn_release, settings_as_drawn
 from density_assets.privacy.estimates import Estimated, estimated_as_stated, estimated_with_earlier_weeks
 from density_assets.privacy.noise import Noise, OpenDpNoise
 from density_assets.privacy.release import Release
 from density_assets.publication.files import Naming
 from density_assets.publication.keeping import PublishedStays, published_statement
 from density_assets.publication.software import software
-from density_assets.publication.verification import read_statement
 from density_assets.records.confinement import named_files, refuse_our_files
-from density_assets.schemes import learning_scheme, scheme_of
-from density_assets.schemes.asked import asked_release
+from density_assets.schemes import SCHEMES, learning_scheme
+from density_assets.schemes.asked import asked_release, drawn_release, settings_as_drawn
 from density_assets.schemes.scheme import Plan, Scheme
 from density_assets.settings import Settings
 from density_assets.settings.environment import all_settings_here, home_here, others, settings_here
@@ -55,7 +53,6 @@ class City:
     home: the folder under which all cities of one ledger are kept.
     noise: where draws come from; releases of anything but OpenDP's are refused.
     sealed: whether steps that may be handed out run without a way to the confidential folders.
-    version: of its scheme, where a week was drawn by an earlier one.
     others: settings of the cities that share its Dagster instance, whose files are as secret as its own.
     """
 
@@ -63,7 +60,6 @@ class City:
     home: Path
     noise: Noise = field(default_factory=OpenDpNoise)
     sealed: bool = True
-    version: int | None = None
     others: tuple[Settings, ...] = ()
 
     @classmethod
@@ -100,7 +96,7 @@ class City:
     @cached_property
     def scheme(self) -> Scheme:
         """How its noise is shaped."""
-        return scheme_of(self.settings.scheme.name, self.version)
+        return SCHEMES[self.settings.scheme.name]
 
     @cached_property
     def plan(self) -> Plan:
@@ -170,7 +166,7 @@ class City:
     def open_ledger(self, say: Callable[[str], None]) -> None:
         """Make sure that its people can be charged: the ledger of simulated ones opens by itself, and this says so."""
         if self.synthetic and not self.ledger.accounts().opened:
-            open_by_itself(self.ledger, self.population, self.keys.new, self.measurements.found())
+            open_by_itself(self.ledger, self.population, self.keys.new, self.witnesses())
             say(f"opened a ledger for simulated people: {self.ledger.book.address}; back it up")
         self.ledger.refuse_unready(self.population)
 
@@ -196,18 +192,16 @@ class City:
         return self._drawn(week) or self._asked(week)
 
     def estimated(self, week: date, *, again: bool = False) -> Estimated | None:
-        """What the estimate of a drawn week is made of; none if it is estimated alone, as all weeks once were.
+        """What the estimate of a drawn week is made of; none if its scheme estimates weeks alone.
 
         A published week keeps what its statement says, if that is the one that was signed; what it is made of follows
         from the ledger alone otherwise, as where a person asked for other files (`again`): the statement is one of
         them, and replaced before all are signed. The ledger knows whether that was another.
         """
         release, accounts = self.release(week), self.ledger.accounts()
-        if learning_scheme(release.scheme, release.version) is None:
+        if learning_scheme(release.scheme) is None:
             return None
         published = accounts.publications(release.which)
-        if published and "estimate" not in published[-1].body:  # by an estimator that knew its own week only
-            return None
         said = {} if again else published_statement(self.files(week), published)
         estimated = estimated_as_stated(said) if said else estimated_with_earlier_weeks(accounts, release)
         if published and published[-1].body["estimate"] != (estimated.key(release) if estimated else None):
@@ -228,24 +222,20 @@ class City:
         drawn = self._drawn(week)
         if drawn is None:
             return self
-        settings, version = settings_as_drawn(self.settings, drawn), drawn.version
-        if settings is self.settings and version == self.scheme.version:
-            return self
-        return replace(self, settings=settings, version=version)
+        settings = settings_as_drawn(self.settings, drawn)
+        return self if settings is self.settings else replace(self, settings=settings)
 
     def _drawn(self, week: date) -> Release | None:
         """What a week was drawn for; none before."""
-        key = (week, self.ledger.written(), self.store.written(*GEOGRAPHY_TABLES))
+        key = (week, self.ledger.written())
         if key not in self._drawn_before:
             which = {"city": self.name, "week": str(week), "revision": self.settings.revision_of(str(week))}
-            stated = read_statement(self.files(week).file("privacy_statement", "json"))
-            rows = self.ledger.accounts().charges_of(self.population, which)
-            self._drawn_before[key] = drawn_release(rows, stated, self.geography())
+            self._drawn_before[key] = drawn_release(self.ledger.accounts().charges_of(self.population, which))
         return self._drawn_before[key]
 
     @cached_property
-    def _drawn_before(self) -> dict[tuple[date, tuple[int, ...], tuple[int, ...]], Release | None]:
-        """What was looked up, by week and by when ledger and geography were written."""
+    def _drawn_before(self) -> dict[tuple[date, tuple[int, ...]], Release | None]:
+        """What was looked up, by week and by when the ledger was written."""
         return {}
 
     def _asked(self, week: date) -> Release:
@@ -291,5 +281,5 @@ class City:
 
 def _decided(release: Release) -> dict[str, object]:
     """What a person decided of a release."""
-    said = {"epsilon": release.epsilon, "delta": release.delta, "scheme": release.scheme, "version": release.version}
+    said = {"epsilon": release.epsilon, "delta": release.delta, "scheme": release.scheme}
     return {**said, **release.parameters}

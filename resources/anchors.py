@@ -17,6 +17,7 @@ from typing import NamedTuple
 from filelock import FileLock
 
 from density_assets.errors import BadInput
+from density_assets.privacy.release import FORMAT
 from density_assets.publication.verify import Damaged, Record, canonical, read_head
 from density_assets.settings import Settings
 from resources.keys import Keys
@@ -24,7 +25,7 @@ from resources.ledger.ledger import Ledger, today
 from resources.ledger.witnesses import Named, Witnesses
 from resources.signing import Signer, signature_holds
 
-FORMAT = "density head 2"
+HEAD_FORMAT = f"density head {FORMAT}"
 PATIENCE_SECONDS = 60
 
 
@@ -86,7 +87,7 @@ def signed_head(signer: Signer, ledger: str, row: int, head: str, at: str) -> Re
 
     ledger: the identity. row, head: number and hash of its newest entry. at: the day.
     """
-    content = {"format": FORMAT, "ledger": ledger, "row": row, "head": head, "at": at, "key": signer.public.hex()}
+    content = {"format": HEAD_FORMAT, "ledger": ledger, "row": row, "head": head, "at": at, "key": signer.public.hex()}
     return {**content, "signature": signer.sign(canonical(content)).hex()}
 
 

@@ -23,11 +23,11 @@ from density_assets.errors import BadInput
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.estimates import DrawUsed
 from density_assets.privacy.events import to_record
+from density_assets.privacy.release import FORMAT
 from density_assets.publication.files import draw_file
 from density_assets.settings.city import CITY_NAME
 from resources.ledger.heads import noted_heads
 from resources.ledger.ledger import Ledger
-from resources.ledger.opening import Stored
 from resources.ledger.witnesses import Named, Witnesses, witnesses_of
 from resources.tables.files import make_folder, write_durably
 
@@ -51,7 +51,7 @@ def draw_bytes(key: str, measurement: Measurement) -> bytes:
     about = {
         "events": measurement.events,
         "charge": measurement.charge,
-        "simulation": False,  # part of the stored format; draws of a seeded generator are refused
+        "format": FORMAT,
         "key": key,
     }
     buffer = io.BytesIO()
@@ -108,7 +108,7 @@ def draw_files(home: Path) -> list[Path]:
 
 def draw_digest(key: str, values: Mapping[str, NDArray[Any]]) -> str:
     """What a draw is known by: its key, and every value with its name, type and shape."""
-    digest = hashlib.sha256(f"density draw 2\n{key}\n".encode())
+    digest = hashlib.sha256(f"density draw {FORMAT}\n{key}\n".encode())
     for name in sorted(values):
         array = np.ascontiguousarray(values[name])
         digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
@@ -128,7 +128,7 @@ def read_draw(file: Path, content: bytes | None = None) -> tuple[dict[str, Any],
 def _about(file: Path, content: bytes | None = None) -> dict[str, Any]:
     with _clearly(file), np.load(file if content is None else io.BytesIO(content)) as archive:
         about: dict[str, Any] = json.loads(str(archive["about"]))
-        return {name: about[name] for name in ("key", "charge", "events", "simulation")}
+        return {name: about[name] for name in ("key", "charge", "events", "format")}
 
 
 @contextmanager
@@ -144,12 +144,14 @@ def _clearly(file: Path) -> Iterator[None]:
 
 def refuse_unknown(file: Path, key: str, about: Mapping[str, Any], values: Values, accounts: Accounts) -> None:
     """Raise if a stored draw is not the one that was recorded under its key."""
+    if about["format"] != FORMAT:
+        raise _damaged(file, f"its format must be {FORMAT}, got {about['format']!r}")
     row = accounts.by_hash.get(about["charge"])
     if about["key"] != key or row is None or not row.drawn or row.charge.measurement != key:
         raise _damaged(file, "it is another draw")
     if [to_record(event) for event in row.charge.events] != about["events"]:
         raise _damaged(file, "it names other events than were paid for")
-    if accounts.opened and row.digest != draw_digest(key, values):
+    if row.digest != draw_digest(key, values):
         raise _damaged(file, "its values are not those that were drawn")
 
 
@@ -181,11 +183,6 @@ def used_draw(folder: Path, used: DrawUsed, door: str, accounts: Accounts) -> Va
     if about["charge"] != draw.charge:
         raise BadInput(f"an estimate uses {what}: {_damaged(file, 'it was paid for by another charge')}")
     return values
-
-
-def stored_draw(file: Path) -> Stored:
-    about, values = read_draw(file)
-    return Stored(about["key"], about["charge"], draw_digest(about["key"], values))
 
 
 def _damaged(file: Path, why: str) -> BadInput:

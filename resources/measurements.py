@@ -29,18 +29,15 @@ from resources.draws import (
     Values,
     draw_bytes,
     draw_digest,
-    draw_files,
     fetch_draws,
     read_draw,
     refuse_unknown,
-    stored_draw,
     witnesses_under,
 )
 from resources.ledger.book import LedgerError
 from resources.ledger.charging import Order
 from resources.ledger.heads import note_head
 from resources.ledger.ledger import Ledger
-from resources.ledger.opening import Found
 from resources.ledger.witnesses import NOTHING, Witnesses
 from resources.tables.files import make_folder, private_files, write_durably
 from resources.tables.store import Store
@@ -142,10 +139,6 @@ class Measurements:
         """What the ledger must know."""
         return witnesses_under(self._store.folder.parent) + self._anchored()
 
-    def found(self) -> Found:
-        """What a ledger that is opened now must take over, and answer to; anchors outside included."""
-        return Found([stored_draw(file) for file in draw_files(self._store.folder.parent)], self.witnesses())
-
     def _refuse_lost(self, request: Release) -> None:
         """Raise if a draw of this release is lost and the release is out: another would not be the one people have."""
         lost = [door for door in request.doors if not self._file(request.key(door)).exists()]
@@ -158,16 +151,10 @@ class Measurements:
             )
 
     def _is_out(self, request: Release) -> bool:
-        """Whether the release was published: the ledger says so, or a statement does, or it is older than both."""
+        """Whether the release was published: the ledger says so, or a statement does."""
         accounts, keys = self._ledger.accounts(), {request.key(door) for door in request.doors}
         statement = Naming(self._store.release, request.week, request.revision).file("privacy_statement", "json")
-        charged = accounts.charges_of(request.population, request.which)
-        taken_over = (row for row in charged if row.digest and not row.entry)
-        return (
-            bool(accounts.publications(request.which))
-            or bool(stated_measurements(statement) & keys)
-            or any(row.charge.measurement in keys for row in taken_over)
-        )
+        return bool(accounts.publications(request.which)) or bool(stated_measurements(statement) & keys)
 
     def _file(self, key: str) -> Path:
         return self._store.release / draw_file(key)

@@ -38,7 +38,7 @@ def budget(
     accounts = city.ledger.accounts(city.witnesses())
     recorded = accounts.budget(city.population)
     print(f"home {city.home}")
-    if warning := city.ledger.elsewhere(accounts) if accounts.exists else city.ledger.none_here():
+    if warning := city.ledger.elsewhere(accounts) if accounts.opened else city.ledger.none_here():
         print(warning)
     in_force, refusal = budget_to_show(recorded, city.settings)
     permitted = under_policy(accounts, in_force)

@@ -33,7 +33,6 @@ def ledger(
     settings: SettingsFile = None,
     by: By = None,
     reason: Reason = None,
-    adopt: Annotated[bool, typer.Option("--adopt", help="With init: take over a ledger of version 1.")] = False,
     to: Annotated[
         str | None,
         typer.Option(
@@ -62,7 +61,7 @@ def ledger(
     known = NOTHING if action == "anchor" else city.witnesses()  # an anchor may be made by this
     if action == "init":
         opened_by = act(city, by, reason, "opening a ledger")
-        opening.open_for_people(city.ledger, opened_by, city.keys.new, city.measurements.found(), adopt=adopt)
+        opening.open_for_people(city.ledger, opened_by, city.keys.new, city.witnesses())
     elif action == "moved":
         opening.say_moved(city.ledger, act(city, by, reason, "moving a ledger"), known)
     elif action == "key":
@@ -77,7 +76,7 @@ def ledger(
         print(f"copied to {copy}")
     elif action == "restore":
         copy = _needed(file, action)
-        _, books = opening.read_copy(copy, known)
+        books = opening.read_copy(copy, known)
         opening.restore(city.ledger, copy, act(city, by, reason, "restoring a ledger", books), known)
         share_draws(city.ledger, city.home)
     elif action == "copy":
@@ -216,17 +215,14 @@ def _report(city: "City") -> int:
     from density_assets.publication.manifest import fingerprint
 
     accounts = city.ledger.accounts(city.witnesses())
-    if not accounts.exists:
+    if not accounts.opened:
         print(city.ledger.none_here())
         return 0
     print(f"the ledger is whole: {len(accounts.rows)} charges, head {accounts.head[:16]}")
-    if accounts.opened:
-        people = "real people" if accounts.declared else "simulated people only"
-        print(f"ledger {accounts.identity}, opened {accounts.entries[0].at} for {people}")
-        print(f"key    {fingerprint(accounts.key)}")
-        print("       publish this fingerprint where your readers trust it, not beside the releases")
-    else:
-        print("version 1: without identity and key; `density ledger init --adopt` takes it over")
+    people = "real people" if accounts.declared else "simulated people only"
+    print(f"ledger {accounts.identity}, opened {accounts.entries[0].at} for {people}")
+    print(f"key    {fingerprint(accounts.key)}")
+    print("       publish this fingerprint where your readers trust it, not beside the releases")
     if warning := city.ledger.elsewhere(accounts):
         print(warning)
         return 3

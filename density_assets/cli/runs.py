@@ -108,7 +108,7 @@ def purge_week(city: City, asked: str, *, force: bool) -> int:
 def audit(city: City) -> int:
     """Make the auditor's page anew from the ledger and the releases; fails if something does not belong together."""
     accounts = city.ledger.accounts()
-    if not accounts.exists:
+    if not accounts.opened:
         raise BadInput(f"there must be a ledger to audit: {city.ledger.none_here()}")
     if warning := city.ledger.elsewhere(accounts):
         print(warning)
@@ -170,7 +170,7 @@ def _weeks(city: City, first: str, last: str | None) -> list[date]:
 def _released(city: City) -> list[date]:
     """Weeks that are published in the revision that the settings name, by the ledger or by their statement.
 
-    The ledger says it where files are lost, or on another machine; of releases of version 1 it does not.
+    The ledger says it where files are lost, or on another machine.
     """
     statements = city.store.release.glob("privacy_statement_[0-9]*.json")
     weeks = {date.fromisoformat(file.stem.removeprefix("privacy_statement_")[:10]) for file in statements}

@@ -130,7 +130,7 @@ def chain_file(step: Step, accounts: Accounts, end: int) -> dict[Path, bytes]:
     It ends where this release does, so that making the statement again writes the same bytes: whoever is killed
     between the two leaves files that belong together.
     """
-    chain = accounts.records.published(end)
+    chain = accounts.published(end)
     return {step.files.file("ledger", "json"): json.dumps(chain).encode()}
 
 

@@ -22,7 +22,7 @@ from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.estimates import ALONE, WITH_EARLIER_WEEKS, Estimated
 from density_assets.privacy.zones import Zone
 from density_assets.publication.sum_errors import MEANING, SCHEMA, errors_table
-from density_assets.schemes import learning_scheme, scheme_of
+from density_assets.schemes import SCHEMES, learning_scheme
 from density_assets.schemes.drawn_tables import series_from, totals_from
 from density_assets.schemes.learning import estimate_after, sums_after
 from density_assets.schemes.scheme import TOTALS, Estimate
@@ -66,7 +66,7 @@ def clusters(step: Step) -> Made:
     Found from noisy totals and public geometry only (Acs & Castelluccia 2014, Alg. 3). A scheme that does not cluster
     leaves every place alone, and nothing reads this table.
     """
-    scheme = scheme_of(step.release.scheme, step.release.version)
+    scheme = SCHEMES[step.release.scheme]
     if scheme.clustered:
         drawn = totals_from(step.read("noisy_totals"))
         labels = scheme.clusters(step.release.doors, drawn, places_from(step.read, scheme.places))
@@ -116,11 +116,11 @@ def smoothed_series(
 
     Where the scheme learns, with what earlier weeks have said (`usual_week`), whose draws are paid for as well.
     """
-    scheme = scheme_of(step.release.scheme, step.release.version)
+    scheme = SCHEMES[step.release.scheme]
     places, labels = places_from(step.read, scheme.places), cluster_labels(scheme, step.read)
     totals, drawn = totals_from(noisy_totals), series_from(noisy_series)
     estimate, estimator = None, {}
-    if learner := learning_scheme(step.release.scheme, step.release.version):
+    if learner := learning_scheme(step.release.scheme):
         estimate = _with_earlier_weeks(
             step, learner.measured(step.release.doors, totals, drawn), places, accounts, estimated
         )
@@ -168,7 +168,7 @@ def errors_of_sums(
 
     Of the same estimate as `smoothed_series`, at no cost. Empty for a week that was estimated alone.
     """
-    learner = learning_scheme(step.release.scheme, step.release.version)
+    learner = learning_scheme(step.release.scheme)
     if learner is None or estimated is None or smoothed_series["estimator"][0] == ALONE:
         return Made(pl.DataFrame(schema=SCHEMA))
     places = places_from(step.read, learner.places)
@@ -190,7 +190,7 @@ def of_sums(city: City) -> tuple[str, ...]:
 def known_sums(step: Step) -> pl.DataFrame | None:
     """The errors of sums of a week, or of the final estimate of it; none where the estimate does not tell them."""
     name = "errors_of_sums" if step.upto is None else "final_errors_of_sums"
-    if learning_scheme(step.release.scheme, step.release.version) is None or not step.read.made(name):
+    if learning_scheme(step.release.scheme) is None or not step.read.made(name):
         return None
     table = step.read(name).select(*SCHEMA)
     return None if table.is_empty() else table

@@ -46,7 +46,7 @@ STATE: dict[str, type[pl.DataType]] = {
 
 def learns(city: City) -> bool:
     """Whether weeks of a city can be estimated with what earlier weeks have said."""
-    return learning_scheme(city.scheme.name, city.scheme.version) is not None
+    return learning_scheme(city.scheme.name) is not None
 
 
 @asset(
@@ -163,7 +163,7 @@ def _digests(weeks: Weeks) -> tuple[str, ...]:
 
 def measured_in(step: Step, week: DrawUsed, accounts: Accounts) -> Measured:
     """What the doors drew of a week, under the noise that was paid for then."""
-    scheme = learning_scheme(step.release.scheme, step.release.version)
+    scheme = learning_scheme(step.release.scheme)
     assert scheme is not None  # only such weeks have an estimate that names draws
     plan = {door: accounts.by_hash[draw.charge].charge.events for door, draw in week.doors.items()}
     values = {door: step.read.draw(door, week, accounts) for door in week.doors}

@@ -23,6 +23,7 @@ from density_assets.privacy.charges import Budget, Row, budget_to_show, populati
 from density_assets.privacy.estimates import FINAL, PROVISIONAL
 from density_assets.privacy.policy import under_policy
 from density_assets.privacy.promise import explain_release
+from density_assets.privacy.release import FORMAT
 from density_assets.privacy.zones import Zone
 from density_assets.publication.assessment import attack_tests
 from density_assets.publication.files import AUDIT_PAGE
@@ -188,7 +189,7 @@ def audit_page(
         checks=checks,
         attack_tests=attack_tests(step.folder.parent / "studies"),
         software={**software(), **{name: version(name) for name in LIBRARIES}},
-        mechanisms={name: str(scheme.version) for name, scheme in SCHEMES.items()},
+        mechanisms={name: str(FORMAT) for name in SCHEMES},
         for_a_person=_for_a_person(accounts, population, budget),
         decisions=decisions(accounts, population),
         changes=changes(accounts, population),

@@ -16,10 +16,10 @@ def final_of(city: City, week: date) -> Estimated:
     one does not take its place.
     """
     release, accounts = city.release(week), city.ledger.accounts()
-    if learning_scheme(release.scheme, release.version) is None:
+    if learning_scheme(release.scheme) is None:
         raise BadInput(
             f"a final estimate must be of a scheme that learns from other weeks, but the week of {week} was drawn by "
-            f"{release.scheme} version {release.version}: its first estimate is its last"
+            f"{release.scheme}: its first estimate is its last"
         )
     if not accounts.publications(release.which):
         raise BadInput(f"the week of {week} must be published before it is estimated again: release it first")

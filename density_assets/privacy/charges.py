@@ -1,7 +1,7 @@
 """What is charged to whom: the values the ledger keeps, and whether one more fits the budget."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
@@ -41,8 +41,7 @@ class Budget:
 class Row:
     """A charge as it stands in the ledger.
 
-    row: its number among charges. entry: its number in the chain; 0 for a charge of version 1, which has none of what
-        follows here.
+    row: its number among charges. entry: its number in the chain.
     drawn: whether noise was drawn under it, or may have been.
     digest: of the draw it paid for; none until that is finished.
     nonce: makes two charges differ that are otherwise equal.
@@ -61,8 +60,8 @@ class Row:
     by: str = ""
     reason: str = ""
     how: str = ""
-    release: Mapping[str, Any] | None = None
-    software: Mapping[str, str] | None = None
+    release: Mapping[str, Any] = field(default_factory=dict)
+    software: Mapping[str, str] = field(default_factory=dict)
 
     def public_record(self) -> dict[str, Any]:
         """The charge as plain data, for statements; the order of its keys is part of published bytes."""
@@ -80,7 +79,10 @@ class Row:
             "at": self.at,
             "hash": self.hash,
             **({"draw": self.digest} if self.digest else {}),
-            **({"nonce": self.nonce, "by": self.by, "reason": self.reason, "how": self.how} if self.entry else {}),
+            "nonce": self.nonce,
+            "by": self.by,
+            "reason": self.reason,
+            "how": self.how,
         }
 
 

@@ -21,13 +21,12 @@ from typing import Any
 from density_assets.errors import BadInput
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.charges import Row
-from density_assets.privacy.release import Release
+from density_assets.privacy.release import FORMAT, Release
 
 ALONE, WITH_EARLIER_WEEKS = 1, 2  # versions of the estimator; weeks estimated alone do not state one
 PROVISIONAL, FINAL = "provisional", "final"  # vintages: with the weeks before it only, with those after it too
 SHAPING = ("weight_l", "tower_l")  # parameters that say what a weighted visit is, and so part of an estimate's key
 ALIKE = (*SHAPING, "visits_clamp", "timezone")  # weeks with other ones count other visits or other hours: not mixed
-UNRECORDED = "it was drawn by version 1 of the ledger, which did not keep what it was drawn under"
 
 
 @dataclass(frozen=True)
@@ -118,7 +117,7 @@ class Estimated:
             "estimator": self.estimator,
             "draws": self.digests,
             "scheme": release.scheme,
-            "version": release.version,
+            "format": FORMAT,
             "geography": release.geography,
             "parameters": {name: release.parameters[name] for name in SHAPING if name in release.parameters},
         }
@@ -160,7 +159,7 @@ def _estimated(
     considered: whether a drawn release is, given the own one; of those of a week the newest counts.
     """
     drawn = _drawn(accounts, release)
-    own = [one for one in drawn if one.record and one.record["name"] == release.name]
+    own = [one for one in drawn if one.record["name"] == release.name]
     if not own:
         raise BadInput(f"the week of {release.week} must be drawn before it is estimated: materialise its doors")
     newest: dict[str, _Drawn] = {}
@@ -204,7 +203,7 @@ class _Drawn:
     """A release that is drawn: its draws, what they were drawn under, and the entry by which the last was finished."""
 
     draws: DrawUsed
-    record: Mapping[str, Any] | None
+    record: Mapping[str, Any]
     finished: int
 
 
@@ -213,7 +212,7 @@ def _drawn(accounts: Accounts, release: Release) -> list[_Drawn]:
     finished = {entry.body["charge"]: entry.row for entry in accounts.of("drawn")}
     releases: dict[tuple[str, int, str], list[Row]] = {}
     for row in accounts.rows:
-        charge, name = row.charge, row.release["name"] if row.release else ""
+        charge, name = row.charge, row.release["name"]
         if (charge.population, charge.city) == (release.population, release.city):
             releases.setdefault((charge.week, charge.revision, name), []).append(row)
     drawn = []
@@ -225,12 +224,10 @@ def _drawn(accounts: Accounts, release: Release) -> list[_Drawn]:
     return drawn
 
 
-def _unusable(record: Mapping[str, Any] | None, release: Release) -> str:
+def _unusable(record: Mapping[str, Any], release: Release) -> str:
     """Why draws of another week cannot be used, in words; empty if they can."""
-    if record is None:
-        return UNRECORDED
-    if (record["scheme"], record["version"]) != (release.scheme, release.version):
-        return f"it was drawn by {record['scheme']} version {record['version']}"
+    if record["scheme"] != release.scheme:
+        return f"it was drawn by {record['scheme']}"
     if record["geography"] != release.geography:
         return "its cells or towers were others"
     changed = [name for name in ALIKE if record["parameters"].get(name) != release.parameters.get(name)]

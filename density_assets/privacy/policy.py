@@ -17,9 +17,9 @@ from density_assets.errors import BadInput, nearest
 from density_assets.privacy.accounts import Accounts, Entry, NotWhole
 from density_assets.privacy.acts import Act
 from density_assets.privacy.charges import Budget
-from density_assets.privacy.release import Charge
+from density_assets.privacy.release import FORMAT, Charge
 
-POLICY_CHANGE = b"density policy 2\n"  # before what an officer signs
+POLICY_CHANGE = f"density policy {FORMAT}\n".encode()  # before what an officer signs
 Limit = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]
 Names = tuple[Annotated[str, Field(min_length=1, max_length=200)], ...]
 
@@ -94,7 +94,7 @@ def policy_body(accounts: Accounts, text: str, signature: bytes | None) -> dict[
 def refuse_forged_policies(accounts: Accounts, holds: Callable[[bytes, bytes, bytes], bool]) -> None:
     """Raise `NotWhole` if a policy was replaced without the signature that the one before it asks for.
 
-    holds: whether a key has signed a message so. Policies recorded before signatures were kept are believed unsigned.
+    holds: whether a key has signed a message so.
     """
     before: Entry | None = None
     for entry in accounts.of("policy"):
@@ -108,10 +108,6 @@ def _refuse_forged_policy(
     body, where = entry.body, f"the policy of entry {entry.row}"
     if policy_digest(body["text"]) != body["sha256"]:
         raise NotWhole(f"{where} is not the one it names by its digest")
-    if "signature" not in body:
-        if before and "signature" in before.body:
-            raise NotWhole(f"{where} lacks what every policy after the one of entry {before.row} has")
-        return
     replaces = before.body["sha256"] if before else None
     if body["replaces"] != replaces or body["officer"] != parse_policy(body["text"]).officer:
         raise NotWhole(f"{where} replaces another than the one before it, or names another officer")

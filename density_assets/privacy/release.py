@@ -13,6 +13,8 @@ from typing import Any
 
 from density_assets.privacy.events import Event
 
+FORMAT = 1  # of everything that is written: ledger, draws, tables, statements, manifests; there is no other
+
 
 @dataclass(frozen=True)
 class Identity:
@@ -64,21 +66,23 @@ class Release(Identity):
 
     geography: hash of the public cells and towers.
     parameters: every setting that shapes the draw.
-    version: changes only when the distribution of the mechanism's output changes, so upgrades do not spend again.
     doors: what each mechanism asset will spend.
     """
 
     geography: str
     scheme: str
     calibration: str
-    version: int
     parameters: Mapping[str, Any]
     doors: Mapping[str, tuple[Event, ...]]
 
     def key(self, door: str) -> str:
-        """The key of one door's measurement. Golden tests pin it: another key is another charge."""
+        """Return the key of one door's measurement: another key is another charge.
+
+        A scheme whose draws come to be distributed otherwise is another scheme, with a name of its own.
+        """
         decided = {name: value for name, value in asdict(self).items() if name != "doors"}
-        return hashlib.sha256(json.dumps({**decided, "door": door}, sort_keys=True).encode()).hexdigest()
+        content = {**decided, "door": door, "format": FORMAT}
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     @property
     def name(self) -> str:
@@ -87,7 +91,7 @@ class Release(Identity):
 
     def record(self) -> dict[str, Any]:
         """What the ledger keeps of it beside its identity and events, so that a drawn week can be made again."""
-        names = ("geography", "scheme", "calibration", "version")
+        names = ("geography", "scheme", "calibration")
         return {"name": self.name, **{name: getattr(self, name) for name in names}, "parameters": dict(self.parameters)}
 
     @classmethod

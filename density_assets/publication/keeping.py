@@ -46,8 +46,8 @@ def refuse_to_overwrite(files: Naming, release: Release, geography: str) -> None
     published = stated_measurements(files.file("privacy_statement", "json"))
     if published and published != {release.key(door) for door in release.doors}:
         raise PublishedStays(
-            f"{which} must keep the draws it is published with, but others would be made now: the ledger was lost or, "
-            "for a week of version 1, its settings, cells or towers have changed. Restore what it was drawn under, "
+            f"{which} must keep the draws it is published with, but others would be made now: the ledger was "
+            "lost. Restore what it was drawn under, "
             f"{again}"
         )
 

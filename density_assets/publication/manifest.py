@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from density_assets.privacy.accounts import Accounts
+from density_assets.privacy.release import FORMAT
 from density_assets.publication.files import AUDIT_PAGE, Naming, key_file
 
-RELEASE, FINAL, REGISTER = "density release 2", "density final 2", "density register 2"
+RELEASE, FINAL, REGISTER = (f"density {kind} {FORMAT}" for kind in ("release", "final", "register"))
 VERIFIER = "verify.py"
 REGISTER_FILE = "manifest_register.json"
 WEEKLY = (  # beside the counts

@@ -202,7 +202,7 @@ def release_events(settings: Settings, epsilon: float | None = None) -> list[Eve
 
 
 SAID: dict[str, Callable[[Body], str]] = {  # what each kind of decision says, from its body
-    "opened": lambda body: "opened the ledger" + (", taking over version 1" if body["adopted"] else ""),
+    "opened": lambda body: "opened the ledger",
     "declared": lambda body: "opened it for records of real people",
     "moved": lambda body: "said that it was moved or restored, not copied",
     "restored": lambda body: (
@@ -252,7 +252,7 @@ def decisions(accounts: Accounts, population: str) -> list[Decision]:
 
 def changes(accounts: Accounts, population: str) -> list[Change]:
     """What changed from each release to the next one of its city, in the order in which they were charged."""
-    charged = [row for row in _first_charges(accounts, population) if row.release]
+    charged = _first_charges(accounts, population)
     cities = sorted({row.charge.city for row in charged})
     return [
         Change(city, _name(before), _name(after), differences)
@@ -276,15 +276,15 @@ def _first_charges(accounts: Accounts, population: str) -> list[Row]:
     """One charge of each release, the first."""
     firsts: dict[tuple[Any, ...], Row] = {}
     for row in accounts.rows:
-        if row.charge.population == population and row.entry:
-            firsts.setdefault((*row.charge.identity().values(), (row.release or {}).get("name")), row)
+        if row.charge.population == population:
+            firsts.setdefault((*row.charge.identity().values(), row.release["name"]), row)
     return list(firsts.values())
 
 
 def _described(row: Row) -> dict[str, Any]:
-    release, charge = row.release or {}, row.charge
-    named = {name: release.get(name) for name in ("scheme", "calibration", "version", "geography")}
-    software = {f"software: {name}": number for name, number in (row.software or {}).items()}
+    release, charge = row.release, row.charge
+    named = {name: release.get(name) for name in ("scheme", "calibration", "geography")}
+    software = {f"software: {name}": number for name, number in row.software.items()}
     promise = {"epsilon": charge.epsilon, "delta": charge.delta}
     return {**promise, **named, **release.get("parameters", {}), **software}
 

@@ -16,13 +16,12 @@ from density_assets.privacy.estimates import FINAL, Estimated
 from density_assets.privacy.events import Event
 from density_assets.privacy.periods import monday_of
 from density_assets.privacy.promise import explain_release
-from density_assets.privacy.release import Release
+from density_assets.privacy.release import FORMAT, Release
 from density_assets.publication.public_inputs import follow_from_inputs
-from density_assets.publication.software import software
 from density_assets.publication.vintages import named_final
 from density_assets.quality.worth import Worth
 
-FORMAT = "density statement 2"
+STATEMENT_FORMAT = f"density statement {FORMAT}"
 UNIT = (
     "one subscriber identifier's whole week: adding or removing all records of one identifier. "
     "A person with m identifiers has m-fold sensitivity."
@@ -71,7 +70,7 @@ def statement(facts: Facts) -> dict[str, Any]:
     release, accounts = facts.release, facts.accounts
     bound = spent(_events(facts.charges), release.delta)
     return {
-        "format": FORMAT,
+        "format": STATEMENT_FORMAT,
         "city": release.city,
         "week": release.week,
         "timezone": facts.timezone,
@@ -83,7 +82,6 @@ def statement(facts: Facts) -> dict[str, Any]:
         "accounted": {"epsilon": bound.epsilon, "delta": bound.delta, "accountant": bound.accountant},
         "scheme": release.scheme,
         "calibration": release.calibration,
-        "version": release.version,
         "geography": release.geography,
         "parameters": dict(release.parameters),
         "doors": sorted(release.doors),
@@ -103,7 +101,7 @@ def statement(facts: Facts) -> dict[str, Any]:
             *_restored(facts),
             *(facts.worth.warnings if facts.worth else ()),
         ],
-        "software": dict(facts.charges[-1].software or software()),
+        "software": dict(facts.charges[-1].software),
         "files": facts.files,
     }
 

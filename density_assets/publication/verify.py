@@ -10,7 +10,7 @@ that the noise which was paid for costs no more than what is promised, by a comp
 that shares no code with the one that chose the noise. Exit status:
 
     0  verified: everything holds, and the signer is the one whose fingerprint was given
-    3  everything holds, but nobody vouches for it: no fingerprint was given, or the release is of version 1, unsigned
+    3  everything holds, but no fingerprint was given, so that anybody may have signed it
     1  something does not hold
     2  misuse: nothing was checked
 
@@ -44,6 +44,7 @@ Finding = tuple[bool, str]
 Record = dict[str, Any]
 
 GENESIS = "0" * 64
+FORMAT = 1  # of all that is read here; another one needs another verifier
 LONGEST_TEXT = 300  # characters of a finding: what it quotes may be hostile
 LARGEST_JSON = 1 << 28  # bytes
 MOST_NAMED = 6  # files in a note
@@ -317,6 +318,15 @@ def shaped(record: Any, where: str, **shapes: str) -> Record:
     return record
 
 
+def formatted(record: Any, where: str, *kinds: str) -> str:
+    """Which of some kinds of file a record is, if it is of the one format that is read here."""
+    known = {f"density {kind} {FORMAT}": kind for kind in kinds}
+    name = shaped(record, where, format="text")["format"]
+    if name not in known:
+        raise Damaged(f"the format of {where} must be {' or '.join(map(repr, known))}, got {_brief(name)}")
+    return known[name]
+
+
 def _brief(value: Any) -> str:
     return plain(repr(value)[:60]) if isinstance(value, (str, int, float, type(None))) else f"a {type(value).__name__}"
 
@@ -374,7 +384,7 @@ def suffix_of(week: str, revision: int, upto: str | None = None) -> str:
 
 
 def required_files(suffix: str) -> list[str]:
-    """What a signed release of a week must list."""
+    """What a release of a week must list."""
     dated = [("density", "parquet"), ("density", "csv"), ("density", "geojson"), ("data_dictionary", "md")]
     dated += [("ledger", "json"), ("privacy_statement", "json"), ("privacy_statement", "md"), ("report", "html")]
     dated += [("cells", "parquet"), ("density", "gpkg"), ("sdmx", "csv"), ("measurements", "parquet")]
@@ -386,14 +396,14 @@ def required_files(suffix: str) -> list[str]:
 
 WHO = {"by": "text", "reason": "text"}
 BODIES: dict[str, dict[str, str]] = {
-    "opened": {"ledger": "32 hexadecimal digits", "place": "text", "key": "64 hexadecimal digits", **WHO}
-    | {"adopted": "a record or null"},
+    "opened": {"ledger": "32 hexadecimal digits", "place": "text", "key": "64 hexadecimal digits", **WHO},
     "declared": WHO,
     "moved": {"place": "text", **WHO},
     "restored": {"row": "a whole number from 1", **WHO},
     "key": {"public": "64 hexadecimal digits", "replaces": "64 hexadecimal digits", **WHO}
     | {"signed": "a signature or null"},
-    "policy": {"sha256": "64 hexadecimal digits", "text": "text", **WHO},
+    "policy": {"sha256": "64 hexadecimal digits", "text": "text", "officer": "64 hexadecimal digits or null", **WHO}
+    | {"replaces": "64 hexadecimal digits or null", "signature": "a signature or null"},
     "budget": {"population": "text", "epsilon": "a positive number", "delta": "a share", **WHO},
     "approval": {"what": "text", **WHO},
     "charge": {"nonce": "a nonce of 16 letters or more", "population": "text", "unit": "text", "city": "text"}
@@ -405,31 +415,14 @@ BODIES: dict[str, dict[str, str]] = {
     "published": {"city": "text", "week": "a day", "revision": "a whole number from 1", "charges": "a list of texts"}
     | {"manifest": "64 hexadecimal digits", "key": "64 hexadecimal digits", "signature": "a signature", **WHO},
 }
-COLUMNS = {"row", "version", "kind", "at", "body", "previous", "hash"}
-OLD_CHARGE = {
-    "at",
-    "population",
-    "unit",
-    "city",
-    "week",
-    "revision",
-    "door",
-    "measurement",
-    "epsilon",
-    "delta",
-    "events",
-}
-OLD_COLUMNS = {
-    "charges": OLD_CHARGE | {"row", "previous", "hash"},
-    "draws": {"row", "at", "charge", "previous", "hash"},
-}
+COLUMNS = {"row", "format", "kind", "at", "body", "previous", "hash"}
 
 
-def first_broken(rows: Iterable[Any], columns: set[str] | None = None) -> int | None:
+def first_broken(rows: Iterable[Any]) -> int | None:
     """Number of the first row of a chain that is not what was written; none if it is whole."""
     previous = GENESIS
     for number, row in enumerate(rows, start=1):
-        if not isinstance(row, dict) or (columns is not None and row.keys() != columns):
+        if not isinstance(row, dict) or row.keys() != COLUMNS:
             return number
         content = {name: value for name, value in row.items() if name not in ("row", "hash")}
         written = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
@@ -449,18 +442,13 @@ class Handover(NamedTuple):
 
 
 class Chain:
-    """A ledger of version 2, replayed: what each entry means, and what does not follow from those before it."""
+    """A ledger, replayed: what each entry means, and what does not follow from those before it."""
 
     def __init__(self, said: Any) -> None:
         """Raises `Damaged` where the chain itself is broken; what its entries say wrongly is in `wrong`."""
-        shaped(said, "the chain", format="text", version_1="a record", entries="a list of records")
-        if said["format"] != "density ledger 2":
-            raise Damaged(f"its format must be 'density ledger 2', got {_brief(said['format'])}")
-        self.old = shaped(said["version_1"], "version_1", charges="a list of records", draws="a list of records")
-        for name, columns in OLD_COLUMNS.items():
-            if (broken := first_broken(self.old[name], columns)) is not None:
-                raise Damaged(f"row {broken} of the {name} of version 1 is not what was written")
-        if (broken := first_broken(said["entries"], COLUMNS)) is not None:
+        formatted(said, "the chain", "ledger")
+        shaped(said, "the chain", entries="a list of records")
+        if (broken := first_broken(said["entries"])) is not None:
             raise Damaged(f"row {broken} is not what was written")
         if not said["entries"]:
             raise Damaged("it must have an entry")
@@ -478,12 +466,11 @@ class Chain:
         self._replay(said["entries"])
 
     def _replay(self, entries: list[Record]) -> None:
-        self._adopt_old_rows()
         for entry in entries:
             where = f"row {entry['row']}"
-            shaped(entry, where, version="a whole number", kind="text", at="a day", body="text")
-            if entry["version"] != 2:
-                raise Damaged(f"{where} must be of version 2, got {entry['version']}: a newer verifier is needed")
+            shaped(entry, where, format="a whole number", kind="text", at="a day", body="text")
+            if entry["format"] != FORMAT:
+                raise Damaged(f"{where} must be of format {FORMAT}, got {entry['format']}: get its verifier")
             body = shaped(read_json(entry["body"].encode("utf-8", "surrogatepass")), where)
             if canonical(body) != entry["body"].encode("utf-8", "surrogatepass"):
                 raise Damaged(f"the body of {where} must be written in the canonical way")
@@ -496,35 +483,12 @@ class Chain:
             shaped(body, f"{where} ({entry['kind']})", **BODIES[entry["kind"]])
             getattr(self, f"_{entry['kind']}", self._no_rule)(entry, body, where)
 
-    def _adopt_old_rows(self) -> None:
-        for row in self.old["charges"]:
-            events = read_json(row["events"].encode()) if isinstance(row["events"], str) else None
-            self.charges[row["hash"]] = {**row, "events": events}
-        for row in self.old["draws"]:
-            self._begin(row["charge"], f"row {row['row']} of the draws of version 1")
-
-    def _begin(self, charge: Any, where: str) -> None:
-        if charge not in self.charges or charge in self.begun:
-            self.wrong.append(f"{where} begins a draw that was not paid for, or was begun before")
-        else:
-            self.begun.add(charge)
-
     def _no_rule(self, entry: Record, body: Record, where: str) -> None:
         """Entries that only have to be there, as written."""
 
     def _opened(self, entry: Record, body: Record, where: str) -> None:
         self.identity = body["ledger"]
         self.keys.append(Handover(1, bytes.fromhex(body["key"]), True))
-        nothing = {"charges": 0, "charges_head": GENESIS, "draws": 0, "draws_head": GENESIS, "stored": []}
-        adopted = shaped(nothing if body["adopted"] is None else body["adopted"], where, stored="a list of records")
-        for name in ("charges", "draws"):
-            rows = self.old[name]
-            taken_over = [len(rows), rows[-1]["hash"] if rows else GENESIS]
-            if not same([adopted.get(name), adopted.get(f"{name}_head")], taken_over):
-                self.wrong.append(f"the {name} of version 1 are not those that {where} took over")
-        for draw in adopted["stored"]:
-            shaped(draw, where, measurement="text", charge="text", digest="64 hexadecimal digits")
-            self._keep_draw(draw, f"a draw that {where} took over")
 
     def _restored(self, entry: Record, body: Record, where: str) -> None:
         self.notes.append(
@@ -539,7 +503,7 @@ class Chain:
         agreed = body["signed"] is not None
         if not agreed:
             self.notes.append(f"{where} replaced the key without a signature of the one before")
-        elif not signature_holds(before, b"density key 2\n" + public, bytes.fromhex(body["signed"])):
+        elif not signature_holds(before, f"density key {FORMAT}\n".encode() + public, bytes.fromhex(body["signed"])):
             self.wrong.append(f"{where} replaces the key, but the signature of the one before does not hold")
             agreed = False
         self.keys.append(Handover(entry["row"], public, agreed))
@@ -548,18 +512,12 @@ class Chain:
         if hashlib.sha256(body["text"].encode("utf-8", "surrogatepass")).hexdigest() != body["sha256"]:
             self.wrong.append(f"the policy of {where} is not the one it names by its digest")
         before, self.policy = self.policy, body
-        if "signature" not in body:
-            if "signature" in before:
-                self.wrong.append(f"the policy of {where} lacks a signature or the word that there is none")
-            return
-        shaped(body, where, officer="64 hexadecimal digits or null", replaces="64 hexadecimal digits or null")
-        shaped(body, where, signature="a signature or null")
         if body["replaces"] != before.get("sha256"):
             self.wrong.append(f"the policy of {where} replaces another than the one before it")
         officer = before.get("officer")
         if officer is None:
             return
-        said = f"density policy 2\nledger {self.identity}\nreplaces {body['replaces']}\n{body['text']}"
+        said = f"density policy {FORMAT}\nledger {self.identity}\nreplaces {body['replaces']}\n{body['text']}"
         signed = body["signature"]
         message = said.encode("utf-8", "surrogatepass")
         if signed is None or not signature_holds(bytes.fromhex(officer), message, bytes.fromhex(signed)):
@@ -572,21 +530,21 @@ class Chain:
         self.charges[entry["hash"]] = {**body, "at": entry["at"], "hash": entry["hash"]}
 
     def _begun(self, entry: Record, body: Record, where: str) -> None:
-        self._begin(body["charge"], where)
+        if body["charge"] not in self.charges or body["charge"] in self.begun:
+            self.wrong.append(f"{where} begins a draw that was not paid for, or was begun before")
+        else:
+            self.begun.add(body["charge"])
 
     def _drawn(self, entry: Record, body: Record, where: str) -> None:
-        self._keep_draw(body, where)
-
-    def _keep_draw(self, draw: Record, where: str) -> None:
-        charge = draw["charge"]
+        charge = body["charge"]
         if charge not in self.begun:
             self.wrong.append(f"{where} was drawn before it was begun, or never paid for")
         elif charge in self.draws:
             self.wrong.append(f"{where} was drawn twice for one charge")
-        elif not same(self.charges[charge].get("measurement"), draw["measurement"]):
+        elif not same(self.charges[charge]["measurement"], body["measurement"]):
             self.wrong.append(f"{where} is the draw of another measurement than was paid for")
         else:
-            self.draws[charge] = draw["digest"]
+            self.draws[charge] = body["digest"]
 
     def _published(self, entry: Record, body: Record, where: str) -> None:
         row: Any = body.get("row", entry["row"])  # the last row of the chain that was published
@@ -815,6 +773,9 @@ OF_A_CHARGE = {
     "events",
     "at",
     "hash",
+    "nonce",
+    "by",
+    "reason",
 }
 OF_A_RELEASE = ("week", "city", "revision", "epsilon", "delta")
 PROMISE = {"city": "text", "week": "a day", "revision": "a whole number from 1", "epsilon": "a positive number"} | {
@@ -837,9 +798,8 @@ def check_charges(report: Report, said: Record, chain: Chain) -> None:
     for charge in stated:
         door, written = charge["door"], chain.charges.get(charge["hash"], {})
         # A statement may say more of a charge than it must, but nothing that the chain does not say.
-        needed = OF_A_CHARGE | ({"nonce", "by", "reason"} if "nonce" in written else set())
         alike = all(name in written and same(charge[name], written[name]) for name in charge.keys() - {"draw"})
-        report.found(alike and needed <= charge.keys(), f"{door} was charged what is stated")
+        report.found(alike and charge.keys() >= OF_A_CHARGE, f"{door} was charged what is stated")
         for_this = all(same(written.get(name), said[name]) for name in OF_A_RELEASE)
         report.found(for_this, f"the charge of {door} is for this release")
         drawn = chain.draws.get(charge["hash"])
@@ -888,7 +848,7 @@ def check_estimate(report: Report, said: Record, chain: Chain, upto: str | None 
     estimate = shaped(said.get("estimate"), "the estimate", **OF_AN_ESTIMATE)
     vintage = "provisional" if upto is None else "final"
     report.must(estimate["vintage"] == vintage, f"the estimate is {vintage}, as its manifest says")
-    shaped(said, "the statement", scheme="text", version="a whole number", geography="text", parameters="a record")
+    shaped(said, "the statement", scheme="text", geography="text", parameters="a record")
     for week in estimate["left_out"]:
         shaped(week, "a week that is left out", week="a day", revision="a whole number from 1", reason="text")
     used = _check_used_draws(report, said, chain)
@@ -899,7 +859,7 @@ def check_estimate(report: Report, said: Record, chain: Chain, upto: str | None 
     own = sorted(said["charges"], key=lambda charge: charge["door"])
     draws = [digest for digest, _ in used] + [charge.get("draw") for charge in own]
     parameters = {name: said["parameters"][name] for name in SHAPING if name in said["parameters"]}
-    decided = {name: said[name] for name in ("scheme", "version", "geography")} | {"parameters": parameters}
+    decided = {"scheme": said["scheme"], "geography": said["geography"], "parameters": parameters, "format": FORMAT}
     key = hashlib.sha256(canonical({**decided, "estimator": estimate["estimator"], "draws": draws})).hexdigest()
     report.found(key == estimate["key"], "the key of the estimate is that of its draws")
     charges = [shaped(charge, "a charge", events="a list of records") for charge in (*(paid for _, paid in used), *own)]
@@ -960,69 +920,6 @@ def _check_used_draws(report: Report, said: Record, chain: Chain) -> list[tuple[
     return used
 
 
-# --- a release of version 1: bound together, signed by nobody -------------------------------------------------------
-
-
-def check_unsigned(report: Report, folder: Path, name: str) -> None:
-    """Files, statement and chain belong together; nothing says who made them."""
-    said: Record | None = None
-    with report.reading("the statement"):
-        said = shaped(read_json(read_file(folder / name)), "the statement")
-    if said is None:
-        return
-    if "format" in said:
-        report.found(False, f"the manifest is there, which a statement of format {_brief(said['format'])} has")
-        return
-    with report.reading("the list of files"):
-        _check_stated_files(report, folder, name, said)
-    with report.reading("the ledger's chain"):
-        _check_old_chain(report, folder, said)
-    with report.reading("the promise"):
-        check_promise(report, shaped(said, "the statement", **PROMISE))
-
-
-def _check_stated_files(report: Report, folder: Path, name: str, said: Record) -> None:
-    files = shaped(said, "the statement", files="a record", week="a day", revision="a whole number from 1")["files"]
-    suffix = suffix_of(said["week"], said["revision"])
-    report.must(name == f"privacy_statement_{suffix}.json", "the statement is named after its week and revision")
-    for needed in required_files(suffix)[:5]:
-        report.must(needed in files or needed.startswith("ledger_"), f"{needed} is one of the files")
-    for file, digest in files.items():
-        if not inside(file) or "/" in file:
-            report.found(False, f"{file!r} lies beside the statement")
-            continue
-        try:
-            found = digest_of(folder / file)[1]
-        except Damaged as problem:
-            report.found(False, f"{file} is missing" if "missing" in str(problem) else f"{file}: {problem}")
-            continue
-        report.found(found == digest, f"{file} is the file the statement was made for")
-
-
-def _check_old_chain(report: Report, folder: Path, said: Record) -> None:
-    """The chain must be one of the stated files, which were compared; every door must be paid for."""
-    ledger = shaped(said, "the statement", **PROMISE, files="a record")["ledger"]
-    file = ledger.get("file")
-    if not isinstance(file, str) or file not in said["files"] or not inside(file) or not (folder / file).is_file():
-        report.found(False, "the ledger's chain is one of the files")
-        return
-    charges = [shaped(charge, "a charge", door="text", hash="text", measurement="text") for charge in said["charges"]]
-    paid = sorted(charge["door"] for charge in charges)
-    report.found(paid and paid == sorted(said["doors"]), "every door is paid for once")
-    rows = read_json(read_file(folder / file))
-    if not report.found(isinstance(rows, list) and first_broken(rows) is None, "the ledger's chain is whole"):
-        return
-    report.found(rows and rows[-1]["hash"] == ledger.get("head"), "it ends with the head the statement names")
-    written = {row["hash"]: row for row in rows}
-    for charge in charges:
-        row = written.get(charge["hash"], {})
-        alike = bool(row) and all(same(row.get(name), charge[name]) for name in ("door", "measurement"))
-        events = read_json(row["events"].encode()) if isinstance(row.get("events"), str) else None
-        report.found(alike and same(events, charge.get("events")), f"{charge['door']} was charged what is stated")
-        for_this = all(row.get(name) == said[name] for name in OF_A_RELEASE)
-        report.found(for_this, f"the charge of {charge['door']} is for this release")
-
-
 # --- a signed release -----------------------------------------------------------------------------------------------
 
 LISTED = {"sha256": "64 hexadecimal digits", "bytes": "a whole number"}
@@ -1035,6 +932,7 @@ class Manifest(NamedTuple):
     folder: Path
     name: str
     content: bytes
+    kind: str  # release, final or register
     said: Record
     public: bytes
     read: dict[str, bytes]  # what it lists and is looked into: read once, so that what was compared is what is read
@@ -1042,12 +940,12 @@ class Manifest(NamedTuple):
     @property
     def weekly(self) -> bool:
         """Whether it is the manifest of a week or of a final estimate of one, not that of the register."""
-        return bool(self.said["format"] != "density register 2")
+        return self.kind != "register"
 
     @property
     def upto(self) -> str | None:
         """The last week that a final estimate uses; none of what a week is first published with."""
-        return self.said["upto"] if self.said["format"] == "density final 2" else None
+        return self.said["upto"] if self.kind == "final" else None
 
     @property
     def key_files(self) -> tuple[str, str]:
@@ -1069,19 +967,18 @@ class Manifest(NamedTuple):
 def read_manifest(folder: Path, name: str) -> Manifest:
     """A manifest whose every field has its shape."""
     content = read_file(folder / name)
-    said = shaped(read_json(content), "it", format="text")
-    if said["format"] not in ("density release 2", "density final 2", "density register 2"):
-        raise Damaged(f"its format {_brief(said['format'])} is unknown: a newer verifier is needed")
+    said = read_json(content)
+    kind = formatted(said, "it", "release", "final", "register")
     shaped(said, "it", city="text", ledger="a record", key="a record", files="a record")
     shaped(said["ledger"], "its ledger", **OF_A_LEDGER)
     shaped(said["key"], "its key", public="64 hexadecimal digits", fingerprint="64 hexadecimal digits")
     for file, listed in said["files"].items():
         shaped(listed, f"its file {_brief(file)}", **LISTED)
-    if said["format"] != "density register 2":
+    if kind != "register":
         shaped(said, "it", week="a day", revision="a whole number from 1", statement="text")
-    if said["format"] == "density final 2":
+    if kind == "final":
         shaped(said, "it", upto="a day")
-    return Manifest(folder, name, content, said, bytes.fromhex(said["key"]["public"]), {})
+    return Manifest(folder, name, content, kind, said, bytes.fromhex(said["key"]["public"]), {})
 
 
 def check_signed(report: Report, folder: Path, name: str, wanted: Wanted) -> Manifest | None:
@@ -1186,9 +1083,9 @@ def _check_chain(report: Report, manifest: Manifest) -> Chain:
 def _check_statement(report: Report, manifest: Manifest) -> Record:
     name, signed = f"privacy_statement_{manifest.suffix}.json", manifest.said
     report.must(signed["statement"] == name, "the manifest names the statement of its week and revision")
-    said = shaped(manifest.json(name), "the statement", format="text", **PROMISE)
-    if said["format"] != "density statement 2":
-        raise Damaged(f"its format must be 'density statement 2', got {_brief(said['format'])}")
+    said: Record = manifest.json(name)
+    formatted(said, "the statement", "statement")
+    shaped(said, "the statement", **PROMISE)
     alike = all(same(said[name], signed[name]) for name in ("city", "week", "revision"))
     report.found(alike, "statement and manifest are those of one release")
     shaped(said["ledger"], "its ledger", file="text", **OF_A_LEDGER)
@@ -1293,8 +1190,9 @@ HEAD = {"format": "text", "ledger": "32 hexadecimal digits", "row": "a whole num
 def read_head(line: bytes) -> tuple[Record, bytes]:
     """A line of an anchor, and the bytes that its signature is for."""
     head = shaped(read_json(line), "it", **HEAD)
-    if head["format"] != "density head 2" or head.keys() != HEAD.keys():
-        raise Damaged("it must be a head of format 'density head 2' and nothing else")
+    formatted(head, "it", "head")
+    if head.keys() != HEAD.keys():
+        raise Damaged("it must be a head and nothing else")
     return head, canonical({name: value for name, value in head.items() if name != "signature"})
 
 
@@ -1369,17 +1267,14 @@ def verify(
         folder, name = _chosen(path)
     except OSError as problem:
         raise Misuse(f"{plain(str(path))} must be readable: {problem.strerror}") from None
-    report, manifest, signed = Report(), None, name.startswith("manifest_")
+    report, manifest = Report(), None
     with report.reading("the release"):
-        if signed:
-            manifest = check_signed(report, folder, name, wanted)
-        else:
-            check_unsigned(report, folder, name)
-    return _verdict(report, manifest, signed, wanted)
+        manifest = check_signed(report, folder, name, wanted)
+    return _verdict(report, manifest, wanted)
 
 
 def _chosen(path: Path) -> tuple[Path, str]:
-    """Folder and name of the manifest; those of the statement where there is no manifest."""
+    """Folder and name of the manifest."""
     if path.is_dir():
         names = [file.name for file in path.iterdir()]
         weeks = {found.group(2) for name in names if (found := _named(name)) and found.group(2) != "register"}
@@ -1390,22 +1285,17 @@ def _chosen(path: Path) -> tuple[Path, str]:
         path, suffix = path.parent, found.group(2)
     else:
         raise Misuse(f"name a privacy_statement_….json, a manifest_….json or their folder, got {plain(str(path))}")
-    manifest = f"manifest_{suffix}.json"
-    return path, manifest if os.path.lexists(path / manifest) else f"privacy_statement_{suffix}.json"
+    return path, f"manifest_{suffix}.json"
 
 
 def _named(name: str) -> re.Match[str] | None:
     return re.fullmatch(r"(privacy_statement|manifest)_([A-Za-z0-9_-]+)\.json", name)
 
 
-def _verdict(report: Report, manifest: Manifest | None, signed: bool, wanted: Wanted) -> Result:
+def _verdict(report: Report, manifest: Manifest | None, wanted: Wanted) -> Result:
     broken = sum(not holds for holds, _ in report.findings)
-    if broken or not report.findings:
+    if broken or not report.findings or manifest is None:
         text, status = f"NOT verified: {broken} of {len(report.findings)} findings do not hold", 1
-    elif not signed or manifest is None:
-        asked = any(known is not None for known in (wanted.key, wanted.second, wanted.anchor))
-        text = "unsigned, version 1: the files belong together, but nothing says who made them"
-        text, status = (f"{text}; NOT verified, because a signature was asked for" if asked else text), 3
     elif wanted.key is None:
         text = "consistent, signer unknown: get the key's fingerprint from elsewhere and give it with --key; "
         text, status = f"{text}this release says {fingerprint(manifest.public)}, as a forged one would of its own", 3

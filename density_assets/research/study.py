@@ -27,6 +27,7 @@ from matplotlib.figure import Figure
 
 from density_assets.errors import BadInput
 from density_assets.privacy.estimates import WITH_EARLIER_WEEKS
+from density_assets.privacy.release import FORMAT
 from density_assets.publication.pictures import png
 from density_assets.schemes import SCHEMES, learning_scheme
 from density_assets.schemes.scheme import Plan
@@ -155,7 +156,7 @@ class Study(Generic[Inputs]):
 
 def _versions(scheme: str) -> list[int]:
     """Of a scheme's draws and, where weeks are estimated apart from them, of the estimator."""
-    return [SCHEMES[scheme].version, *([WITH_EARLIER_WEEKS] if learning_scheme(scheme) else [])]
+    return [FORMAT, *([WITH_EARLIER_WEEKS] if learning_scheme(scheme) else [])]
 
 
 def conduct(study: Study[Any], source: Source, repetitions: int, report: Report) -> Outcome:

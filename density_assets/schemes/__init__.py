@@ -3,7 +3,7 @@
 from density_assets.errors import BadInput
 from density_assets.schemes.additive import Additive
 from density_assets.schemes.fourier import Fourier
-from density_assets.schemes.lowrank import LowRank, LowRankWithoutTowers
+from density_assets.schemes.lowrank import LowRank
 from density_assets.schemes.moving.schemes import Direct, DynamicHybrid, StaticHybrid, Threshold
 from density_assets.schemes.scheme import Scheme
 from density_assets.settings import Settings
@@ -25,22 +25,6 @@ SCHEMES: dict[str, Scheme] = {
     )
 }
 
-# By name and version: what weeks that are drawn were drawn by.
-EARLIER: dict[tuple[str, int], Scheme] = {(scheme.name, scheme.version): scheme for scheme in (LowRankWithoutTowers(),)}
-
-
-def scheme_of(name: str, version: int | None = None) -> Scheme:
-    """A scheme as of one version; without one, today's. A drawn week is estimated by what has drawn it."""
-    scheme = SCHEMES[name]
-    if version in (None, scheme.version):
-        return scheme
-    if (name, version) not in EARLIER:
-        raise BadInput(
-            f"a week that was drawn by version {version} of {name} must be made again by it, which this software does "
-            "not have: use the one that drew it, or a newer one"
-        )
-    return EARLIER[name, version]
-
 
 def refuse_without_areas(settings: Settings) -> None:
     """Raise if a scheme needs the areas of what it counts at, and footprints say that there are none."""
@@ -58,7 +42,7 @@ def released_with(name: str, settings: Settings) -> bool:
     return settings.city.footprints is None or not (scheme.clustered and scheme.places == "cover")
 
 
-def learning_scheme(name: str, version: int | None = None) -> LowRank | None:
-    """The scheme, if its weeks can be estimated with what earlier weeks have said; else none."""
-    scheme = scheme_of(name, version)
+def learning_scheme(name: str) -> LowRank | None:
+    """Return the scheme, if its weeks can be estimated with what earlier weeks have said; else none."""
+    scheme = SCHEMES[name]
     return scheme if isinstance(scheme, LowRank) else None

@@ -42,7 +42,6 @@ class Additive:
     places: Kind
     gaussian: bool
     clustered: bool = False
-    version: int = 1
     own_settings: ClassVar[tuple[str, ...]] = ()
 
     def reads(self, settings: Settings) -> Mapping[str, tuple[str, ...]]:

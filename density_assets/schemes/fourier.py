@@ -64,7 +64,6 @@ class Fourier:
     smooths: bool = False  # nights, whether improved or not
     default_split: float = 0.1
     clustered: bool = True
-    version: int = 1
     own_settings: ClassVar[tuple[str, ...]] = ()
 
     def improved(self, settings: Settings) -> bool:

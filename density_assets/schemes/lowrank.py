@@ -6,8 +6,7 @@ vectors, a second and much cheaper one the number of visits, for scale. A third 
 week: there a user's vector b may be longer, min(1, sqrt(tower_l/Σb²)), so these totals are hardly biased by weights and
 say by how much the matrix is. The proof is one line: three Gaussian queries, calibrated together.
 
-Version 1 has no totals of towers. Weeks that it drew are estimated by it for ever. Weeks of version 2 can be estimated
-with what earlier weeks have said (`learning.py`); `estimate` is that of a week alone.
+Weeks can be estimated with what earlier weeks have said (`learning.py`); `estimate` is that of a week alone.
 """
 
 from collections.abc import Mapping
@@ -44,18 +43,17 @@ class _Query(NamedTuple):
 
 
 @dataclass(frozen=True)
-class LowRankWithoutTowers:
-    """The scheme `lowrank`, version 1."""
+class LowRank:
+    """The scheme `lowrank`."""
 
     name: str = "lowrank"
     places: Kind = "towers"
     clustered: bool = False
-    version: int = 1
-    own_settings: ClassVar[tuple[str, ...]] = ()
+    own_settings: ClassVar[tuple[str, ...]] = ("tower_l", "tower_share")
 
     def reads(self, settings: Settings) -> Mapping[str, tuple[str, ...]]:
-        """The number of visits, and the weighted series of the towers."""
-        return {TOTALS: ("visit_total",), SERIES: ("tower_series",)}
+        """The number of visits and the totals of the towers, and the weighted series of the towers."""
+        return {TOTALS: ("visit_total", "tower_totals"), SERIES: ("tower_series",)}
 
     def plan(self, settings: Settings) -> Plan:
         """Gaussian queries that share the budget; the matrix has what the totals leave."""
@@ -80,12 +78,17 @@ class LowRankWithoutTowers:
     def _totals(self, settings: Settings) -> tuple[_Query, ...]:
         """The queries of the first door."""
         share, clamp = settings.scheme.split or DEFAULT_SPLIT, clamped_total(settings.privacy.visits_clamp)
-        return (_Query("number of visits, each user's clamped", clamp, share),)
+        norm, tower_share = tower_totals_l2(settings.scheme.tower_l), settings.scheme.tower_share
+        return (
+            _Query("number of visits, each user's clamped", clamp, share),
+            _Query("weighted visits per tower, times 65536", norm, tower_share),
+        )
 
     def totals(self, plan: Plan, counts: Counts, noise: Noise) -> Values:
-        """The noisy number of visits, an integer."""
-        event = _gaussian(plan[TOTALS][0])
-        return {"visits": noise.discrete_gaussian(np.array([present(counts.visit_total)]), event)}
+        """The noisy number of visits, and the noisy weighted visits per tower in units of 2^-16: integers."""
+        of_visits, of_towers = map(_gaussian, plan[TOTALS])
+        visits = noise.discrete_gaussian(np.array([present(counts.visit_total)]), of_visits)
+        return {"visits": visits, "towers": noise.discrete_gaussian(present(counts.tower_totals), of_towers)}
 
     def clusters(self, plan: Plan, totals: Values, places: Places) -> NDArray[np.int64]:
         """Every tower alone: what towers share is found in the noisy matrix itself."""
@@ -95,36 +98,6 @@ class LowRankWithoutTowers:
         """The noisy weighted matrix, dense over the public towers; exact in units of 2^-16."""
         noisy = noise.discrete_gaussian(present(counts.series), _gaussian(plan[SERIES][0]))
         return {"series": noisy / WEIGHT_UNIT, "kept": np.full(len(noisy), HOURS)}
-
-    def estimate(
-        self, settings: Settings, plan: Plan, totals: Values, labels: NDArray[np.int64], drawn: Values, places: Places
-    ) -> Estimate:
-        """Denoise the matrix, drop what is negative, scale to the noisy number of visits."""
-        known = _denoised(plan, drawn, places)
-        shape = np.maximum(known.mean, 0.0)
-        scale = _scale(shape, totals["visits"].item())
-        return Estimate(scale * shape, max(scale, WEIGHS_MOST) * known.standard_error(places.to_cells(self.places)))
-
-
-@dataclass(frozen=True)
-class LowRank(LowRankWithoutTowers):
-    """The scheme `lowrank`."""
-
-    version: int = 2
-    own_settings: ClassVar[tuple[str, ...]] = ("tower_l", "tower_share")
-
-    def reads(self, settings: Settings) -> Mapping[str, tuple[str, ...]]:
-        """The number of visits and the totals of the towers, and the weighted series of the towers."""
-        return {TOTALS: ("visit_total", "tower_totals"), SERIES: ("tower_series",)}
-
-    def _totals(self, settings: Settings) -> tuple[_Query, ...]:
-        norm, share = tower_totals_l2(settings.scheme.tower_l), settings.scheme.tower_share
-        return (*super()._totals(settings), _Query("weighted visits per tower, times 65536", norm, share))
-
-    def totals(self, plan: Plan, counts: Counts, noise: Noise) -> Values:
-        """The noisy number of visits, and the noisy weighted visits per tower in units of 2^-16: integers."""
-        visits = super().totals(plan, counts, noise)
-        return {**visits, "towers": noise.discrete_gaussian(present(counts.tower_totals), _gaussian(plan[TOTALS][1]))}
 
     def estimate(
         self, settings: Settings, plan: Plan, totals: Values, labels: NDArray[np.int64], drawn: Values, places: Places

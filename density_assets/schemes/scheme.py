@@ -68,7 +68,7 @@ def mapped_error(mapping: Any, error: Floats) -> Floats:
 class Scheme(Protocol):
     """One way to release a week.
 
-    version: changes only when the distribution of what the doors draw changes.
+    name: names the distribution of what the doors draw; another distribution is a scheme of another name.
     places: what its series are counted at.
     clustered: whether places share series; if not, the doors and the estimate do not look at clusters.
     own_settings: settings that shape its draws and those of few others. They are part of its measurements' key; other
@@ -77,8 +77,6 @@ class Scheme(Protocol):
 
     @property
     def name(self) -> str: ...
-    @property
-    def version(self) -> int: ...
     @property
     def places(self) -> Kind: ...
     @property

@@ -4,11 +4,12 @@ A book knows nothing of charges and budgets. `SqliteBook` is one file under the 
 a database, for several. Whoever keeps a book elsewhere offers these methods, and the same contract tests hold.
 """
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
 
-from density_assets.privacy.accounts import Records
+from density_assets.privacy.accounts import Record, row_hash
 
 
 class LedgerError(RuntimeError):
@@ -18,7 +19,7 @@ class LedgerError(RuntimeError):
 class Writer(Protocol):
     """A transaction in which nobody else writes."""
 
-    def read(self) -> Records:
+    def read(self) -> Sequence[Record]:
         """All rows, as they are now."""
 
     def append(self, record: dict[str, Any]) -> None:
@@ -30,7 +31,7 @@ class Writer(Protocol):
         entry: the row that says its digest. charge: hash of the one that paid for it.
         """
 
-    def replace(self, records: Records) -> None:
+    def replace(self, records: Sequence[Record]) -> None:
         """Put other rows in place of all; for restoring or moving a ledger, and nothing else."""
 
 
@@ -55,10 +56,7 @@ class Book(Protocol):
     def medium(self) -> str:
         """What changes when the book is copied."""
 
-    def earlier_medium(self) -> str:
-        """The same as earlier versions of this software said it."""
-
-    def read(self) -> Records:
+    def read(self) -> Sequence[Record]:
         """All rows, after a look at whether what they are kept in is sound; raises `LedgerError` if it is not."""
 
     def writing(self) -> AbstractContextManager[Writer]:
@@ -72,3 +70,13 @@ class Book(Protocol):
 
     def backup(self, copy: Path) -> None:
         """Write a consistent copy, also while others write."""
+
+
+def medium_digest(identity: str, book: Book) -> str:
+    """Return where a ledger lies, said without showing it: a copy is told by it from the ledger that was copied."""
+    return row_hash({"ledger": identity, "place": book.medium()})[:32]
+
+
+def nowhere_digest(identity: str) -> str:
+    """Return what a ledger says of its medium while it is copied: no book lies there."""
+    return row_hash({"ledger": identity, "place": "nowhere"})[:32]

@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from density_assets.privacy.accounts import Accounts
@@ -29,8 +29,8 @@ class Order:
 
     act: Act | None
     settings: Settings
-    release: Mapping[str, Any] = field(default_factory=dict)
-    software: Mapping[str, str] = field(default_factory=dict)
+    release: Mapping[str, Any]
+    software: Mapping[str, str]
 
 
 def may_charge(accounts: Accounts, due: Sequence[Charge], order: Order) -> tuple[Act, Budget]:

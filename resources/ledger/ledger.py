@@ -17,23 +17,18 @@ from pathlib import Path
 from typing import Any
 
 from density_assets.errors import BadInput
-from density_assets.privacy.accounts import Accounts, NotWhole, Records
+from density_assets.privacy.accounts import GENESIS, Accounts, NotWhole, Record, read_accounts, row_hash
 from density_assets.privacy.acts import Act
-from density_assets.privacy.chain import GENESIS, row_hash
 from density_assets.privacy.charges import Budget, Row, is_simulated
 from density_assets.privacy.events import Event
 from density_assets.privacy.policy import refuse_budget, refuse_forged_policies
-from density_assets.privacy.reading import VERSION, read_accounts
-from density_assets.privacy.release import Charge
-from resources.ledger.book import Book, LedgerError, Writer
+from density_assets.privacy.release import FORMAT, Charge
+from resources.ledger.book import Book, LedgerError, Writer, medium_digest
 from resources.ledger.charging import Order, budget_body, charge_body, may_charge, refuse_drawn, was_drawn
 from resources.ledger.chosen_book import LEDGER
-from resources.ledger.medium import earlier_medium_digest, medium_digest
 from resources.ledger.sqlite import SqliteBook
 from resources.ledger.witnesses import NOTHING, Witnesses
 from resources.signing import signature_holds
-
-OPENED = 1  # the row that opens a ledger, and names the draws of version 1 that it took over
 
 
 class Ledger:
@@ -72,11 +67,10 @@ class Ledger:
         if is_simulated(population):
             return
         if not known.declared:
-            adopt = " --adopt" if known.rows and not known.opened else ""
             raise LedgerError(
                 "a ledger must be opened by a person before anything about real people is drawn, "
-                f"{self.book.address} {'was not' if known.exists else 'does not exist'}: "
-                f"`density ledger init{adopt} --by NAME --reason WHY`, once, on the machine that keeps it; if you have "
+                f"{self.book.address} {'was not' if known.opened else 'does not exist'}: "
+                f"`density ledger init --by NAME --reason WHY`, once, on the machine that keeps it; if you have "
                 "a ledger elsewhere, set DENSITY_HOME"
             )
         if said := self.elsewhere(known):
@@ -84,10 +78,7 @@ class Ledger:
 
     def elsewhere(self, accounts: Accounts) -> str:
         """Why a ledger of real people may not pay although it is whole: it lies where nobody opened it; or nothing."""
-        if not accounts.declared or accounts.medium in (
-            self._medium(accounts.identity),
-            earlier_medium_digest(accounts.identity, self.book),
-        ):
+        if not accounts.declared or accounts.medium == medium_digest(accounts.identity, self.book):
             return ""
         return (
             f"a ledger must lie where it was opened, {self.book.address} is a copy or was moved to another disk or "
@@ -189,10 +180,7 @@ class Ledger:
                 raise LedgerError(said)
             yield adding
 
-    def _medium(self, identity: str) -> str:
-        return medium_digest(identity, self.book)
-
-    def _believed(self, records: Records, witnesses: Witnesses) -> Accounts:
+    def _believed(self, records: Sequence[Record], witnesses: Witnesses) -> Accounts:
         try:
             accounts = self._accounts_of(records)
         except NotWhole as problem:
@@ -209,7 +197,7 @@ class Ledger:
             )
         return accounts
 
-    def _accounts_of(self, records: Records) -> Accounts:
+    def _accounts_of(self, records: Sequence[Record]) -> Accounts:
         """What rows say. A run reads them some eighty times and adds a few: the very same rows are checked once."""
         try:
             text, checked = repr(records), self._checked  # text tells 1 from 1.0 and from True, which are equal
@@ -233,7 +221,7 @@ class Adding:
             raise LedgerError("a ledger must be opened before anything is added to it: `density ledger init`")
         entries = self.accounts.entries
         record = {
-            "version": VERSION,
+            "format": FORMAT,
             "kind": kind,
             "at": today(),
             "body": json.dumps(body, sort_keys=True, separators=(",", ":"), allow_nan=False),
@@ -245,10 +233,12 @@ class Adding:
     def keep(self, charge: str, content: bytes) -> None:
         """Keep the file of a draw beside the entry that says its digest."""
         drawn = self.accounts.newest("drawn", charge=charge)
-        self._writer.keep(drawn.row if drawn else OPENED, charge, content)
+        if drawn is None:
+            raise LedgerError(f"a draw must be in the ledger before its file is kept, {charge[:12]} is not")
+        self._writer.keep(drawn.row, charge, content)
 
 
-def checked_accounts(records: Records) -> Accounts:
+def checked_accounts(records: Sequence[Record]) -> Accounts:
     """What rows say; raises `NotWhole` if they are not what was written, or a policy lacks its signature."""
     accounts = read_accounts(records)
     try:

@@ -8,7 +8,6 @@ Files of draws are kept beside the rows, in the transaction that notes their dig
 be had by every machine, and one that was lost on its way here was never a draw of the ledger.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any
 import psycopg
 from psycopg import IsolationLevel, sql
 
-from density_assets.privacy.accounts import Records
+from density_assets.privacy.accounts import Record
 from resources.ledger.book import LedgerError, Writer
 from resources.ledger.postgres_tables import SERVICE, tables_sql
 from resources.ledger.sqlite import SqliteBook
@@ -25,7 +24,7 @@ from resources.postgres import Connection, connected, lock_number, parsed, shown
 from resources.tables.files import private_files
 
 WAITING = "60s"  # for whoever writes, before it is said to be stuck
-COLUMNS = ("row", "version", "kind", "at", "body", "previous", "hash")
+COLUMNS = ("row", "format", "kind", "at", "body", "previous", "hash")
 _RIGHTS = """
 select current_setting('fsync') = 'on' as durable,
     has_table_privilege('density.entries', 'select') and has_table_privilege('density.entries', 'insert') as adds,
@@ -76,14 +75,10 @@ class PostgresBook:
             ).fetchall()
         return f"{found[0]['cluster']} {found[0]['database']}"
 
-    def earlier_medium(self) -> str:
-        """No earlier version kept a book here."""
-        return self.medium()
-
-    def read(self) -> Records:
+    def read(self) -> Sequence[Record]:
         """All rows, of one moment."""
         with self._connected(IsolationLevel.REPEATABLE_READ) as connection, connection.transaction():
-            return _read(connection) if _made(connection) else Records()
+            return _read(connection) if _made(connection) else ()
 
     @contextmanager
     def writing(self) -> Iterator[Writer]:
@@ -192,7 +187,7 @@ class _PostgresWriter:
         self._connection = connection
         self._name = name
 
-    def read(self) -> Records:
+    def read(self) -> Sequence[Record]:
         """All rows, as they are now."""
         return _read(self._connection)
 
@@ -216,26 +211,17 @@ class _PostgresWriter:
                 "Nothing was noted. Find out who writes there besides this software"
             )
 
-    def replace(self, records: Records) -> None:
+    def replace(self, records: Sequence[Record]) -> None:
         """Add what is missing of other rows that begin like those which are there; nothing is ever removed."""
         present = self.read()
-        for name in ("charges", "draws"):
-            for record in self._missing(getattr(present, name), getattr(records, name)):
-                self._connection.execute(
-                    "insert into density.earlier_rows (name, row, record) values (%s, %s, %s)",
-                    (name, record["row"], json.dumps(dict(record))),
-                )
-        for record in self._missing(present.entries, records.entries):
-            self.append(record)
-
-    def _missing(self, present: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[str, Any]]) -> Sequence[Any]:
-        if list(present) != list(rows[: len(present)]):
+        if list(present) != list(records[: len(present)]):
             raise LedgerError(
                 f"rows of a ledger in a database are added and never replaced, but those of {self._name} are others "
                 "than the copy begins with: let the owner rename its schema (`alter schema density rename to …`) and "
                 "make the tables again, or restore the database by its own backup. Nothing was written"
             )
-        return rows[len(present) :]
+        for record in records[len(present) :]:
+            self.append(record)
 
 
 def _made(connection: Connection) -> bool:
@@ -243,16 +229,6 @@ def _made(connection: Connection) -> bool:
     return bool(found["made"])
 
 
-def _read(connection: Connection) -> Records:
-    earlier: dict[str, list[dict[str, Any]]] = {"charges": [], "draws": []}
-    for row in connection.execute("select name, row, record from density.earlier_rows order by name, row"):
-        try:
-            earlier[row["name"]].append(json.loads(row["record"]))
-        except (ValueError, RecursionError):
-            raise LedgerError(
-                f"rows of version 1 must be as they were written, but row {row['row']} of the {row['name']} is no "
-                "JSON: it was changed. Nothing may be drawn; restore a backup and find out what happened"
-            ) from None
+def _read(connection: Connection) -> Sequence[Record]:
     names = sql.SQL(", ").join(map(sql.Identifier, COLUMNS))
-    entries = connection.execute(sql.SQL("select {} from density.entries order by row").format(names)).fetchall()
-    return Records(earlier["charges"], earlier["draws"], entries)
+    return connection.execute(sql.SQL("select {} from density.entries order by row").format(names)).fetchall()

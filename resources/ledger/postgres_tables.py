@@ -9,7 +9,7 @@ import re
 from density_assets.errors import BadInput
 
 SERVICE = "density_service"
-TABLES = ("entries", "earlier_rows", "draws")
+TABLES = ("entries", "draws")
 _ROLE = re.compile(r"[a-z_][a-z0-9_]{0,62}")  # needs no quotes, so none can be left out
 
 _SQL = """\
@@ -23,19 +23,12 @@ create schema if not exists density;
 
 create table if not exists density.entries (
     row bigint primary key check (row > 0),  -- one more than the last: a sequence would leave gaps
-    version integer not null,                -- which columns the hash covers
+    format integer not null,
     kind text not null,
     at text not null,                        -- the day, UTC
     body text not null,                      -- what the entry says, as JSON; jsonb would order its keys anew
     previous text not null unique,           -- a writer that forgets the lock cannot fork the chain
     hash text not null unique
-);
-
-create table if not exists density.earlier_rows (  -- rows of version 1 of a ledger that was copied here, as JSON
-    name text not null check (name in ('charges', 'draws')),
-    row bigint not null check (row > 0),
-    record text not null,
-    primary key (name, row)
 );
 
 create table if not exists density.draws (  -- files of draws, so that every machine finds what another drew

@@ -7,21 +7,21 @@ indexes, takes the rows from the table itself and not by way of an index, and le
 import os
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock
 
-from density_assets.privacy.accounts import Records
+from density_assets.privacy.accounts import Record
 from resources.ledger.book import LedgerError, Writer
 from resources.tables.files import make_folder, private_files
 
 _SCHEMA = """
 create table if not exists entries (
     row integer primary key,
-    version integer not null,    -- which columns the hash covers
+    format integer not null,
     kind text not null,
     at text not null,            -- the day, UTC
     body text not null,          -- what the entry says, as JSON
@@ -30,7 +30,6 @@ create table if not exists entries (
 );
 """
 MACHINE = Path("/etc/machine-id")
-_TABLES = ("charges", "draws", "entries")  # the first two are of version 1: read, never added to
 
 # What is wrong with a disk, a lock or a permission, and not with the content of the file.
 _NOT_DAMAGE = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_READONLY",
@@ -69,16 +68,12 @@ class SqliteBook:
         The number alone is not enough: copied to an empty disk of the same kind a file often gets the same. A clone of
         the whole disk has all three; only an anchor outside tells of it.
         """
-        return f"{self.earlier_medium()} {os.statvfs(self.file).f_fsid} {_machine()}"
+        return f"{self.file.stat().st_ino} {os.statvfs(self.file).f_fsid} {_machine()}"
 
-    def earlier_medium(self) -> str:
-        """As it was said before file system and machine belonged to it."""
-        return str(self.file.stat().st_ino)
-
-    def read(self) -> Records:
+    def read(self) -> Sequence[Record]:
         """All rows."""
         if not self.file.exists():
-            return Records()
+            return ()
         with closing(self._connect()) as connection, self._clearly():
             return _read(connection)
 
@@ -154,62 +149,47 @@ class _SqliteWriter:
         self._connection = connection
         self._book = book
 
-    def read(self) -> Records:
+    def read(self) -> Sequence[Record]:
         """All rows, as they are now."""
         with self._book._clearly():
             return _read(self._connection)
 
     def append(self, record: dict[str, Any]) -> None:
         """Add an entry."""
-        _insert(self._connection, "entries", record)
+        _insert(self._connection, record)
 
     def keep(self, entry: int, charge: str, content: bytes) -> None:
         """Leave it to the file of the draw."""
 
-    def replace(self, records: Records) -> None:
+    def replace(self, records: Sequence[Record]) -> None:
         """Put other rows in place of all."""
-        stored = {table: getattr(records, table) for table in _TABLES}
-        for table in _there(self._connection):
-            for action in ("update", "delete"):
-                self._connection.execute(f"drop trigger if exists {table}_no_{action}")
-            self._connection.execute(f"drop table {table}")
+        self._connection.execute("drop table entries")  # and its triggers with it
         self._connection.execute(_SCHEMA)
-        for table, rows in stored.items():
-            if rows and table != "entries":
-                self._connection.execute(f"create table {table} ({', '.join(rows[0])}, primary key (row))")
-            for record in rows:
-                _insert(self._connection, table, dict(record))
+        for record in records:
+            _insert(self._connection, record)
         _guard(self._connection)
 
 
-def _read(connection: sqlite3.Connection) -> Records:
-    said = connection.execute("pragma integrity_check(1)").fetchall()
-    if said != [("ok",)]:
-        raise sqlite3.DatabaseError(f"integrity check: {said[0][0]}")
-    return Records(**{table: list(_rows(connection, table)) for table in _there(connection)})
-
-
-def _rows(connection: sqlite3.Connection, table: str) -> Iterator[dict[str, Any]]:
-    cursor = connection.execute(f"select * from {table} not indexed order by row")  # noqa: S608  # our names
+def _read(connection: sqlite3.Connection) -> Sequence[Record]:
+    checked = connection.execute("pragma integrity_check(1)").fetchall()
+    if checked != [("ok",)]:
+        raise sqlite3.DatabaseError(f"integrity check: {checked[0][0]}")
+    if not connection.execute("select * from sqlite_schema where type = 'table' and name = 'entries'").fetchall():
+        return ()
+    cursor = connection.execute("select * from entries not indexed order by row")
     names = [column[0] for column in cursor.description]
-    return (dict(zip(names, values, strict=True)) for values in cursor)
-
-
-def _there(connection: sqlite3.Connection) -> list[str]:
-    found = {name for (name,) in connection.execute("select name from sqlite_schema where type = 'table'")}
-    return [table for table in _TABLES if table in found]
+    return [dict(zip(names, values, strict=True)) for values in cursor]
 
 
 def _guard(connection: sqlite3.Connection) -> None:
     """Let nobody change or remove a row by an honest mistake; the chain notices whoever does it on purpose."""
-    for table in _there(connection):
-        for action in ("update", "delete"):
-            connection.execute(
-                f"create trigger if not exists {table}_no_{action} before {action} on {table} "
-                "begin select raise(abort, 'the ledger is append-only'); end"
-            )
+    for action in ("update", "delete"):
+        connection.execute(
+            f"create trigger if not exists entries_no_{action} before {action} on entries "
+            "begin select raise(abort, 'the ledger is append-only'); end"
+        )
 
 
-def _insert(connection: sqlite3.Connection, table: str, row: dict[str, Any]) -> None:
+def _insert(connection: sqlite3.Connection, row: Record) -> None:
     names, marks = ", ".join(row), ", ".join(f":{name}" for name in row)
-    connection.execute(f"insert into {table} ({names}) values ({marks})", row)  # noqa: S608  # our names
+    connection.execute(f"insert into entries ({names}) values ({marks})", row)  # noqa: S608  # our names

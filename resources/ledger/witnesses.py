@@ -34,11 +34,10 @@ HASH = re.compile(rb'"hash": ?"([0-9a-f]{64})"')
 
 @dataclass(frozen=True)
 class Named:
-    """One thing that a witness names, and where; week: the city and Monday it is of, if it says."""
+    """One thing that a witness names, and where."""
 
     what: str
     where: str
-    week: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -70,17 +69,13 @@ class Witnesses:
 
     def missing_from(self, accounts: Accounts) -> list[str]:
         """What the ledger lacks, in words."""
-        named = accounts.opened or not accounts.rows  # a ledger of version 1 does not know the names of releases,
-        # nor does one that took such weeks over: their tables may be made again under names it never heard of.
-        old = {(row.charge.city, row.charge.week) for row in accounts.rows if row.drawn and not row.entry}
-        releases, totals = ([name for name in names if name.week not in old] for names in (self.releases, self.totals))
         return [
             *_lacking("charge", self.drawn, {row.hash for row in accounts.rows if row.drawn}),
             *_lacking("entry", self.hashes, accounts.hashes),
-            *(_lacking("release", releases, accounts.releases) if named else ()),
-            *(_lacking("release", totals, accounts.releases_of(TOTALS)) if named else ()),
+            *_lacking("release", self.releases, accounts.releases),
+            *_lacking("release", self.totals, accounts.releases_of(TOTALS)),
             *_lacking("ledger", self.ledgers, {accounts.identity}),
-            *(() if accounts.exists else _lacking("release", self.left, ())),
+            *(() if accounts.opened else _lacking("release", self.left, ())),
         ]
 
 
@@ -144,8 +139,7 @@ def _tables(tables: Path) -> Witnesses:
     for file in sorted(tables.glob("*/*.parquet")):
         if _is_drawn(file):
             of_totals = file.parent.name in (TOTALS, CLUSTERS)
-            week = (file.parents[3].name, file.stem)
-            named[of_totals] += [Named(name, _where(file), week) for name in _values(file, "release")]
+            named[of_totals] += [Named(name, _where(file)) for name in _values(file, "release")]
     return Witnesses(releases=tuple(named[False]), totals=tuple(named[True]))
 
 

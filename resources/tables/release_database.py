@@ -7,19 +7,16 @@ beside the old one and takes its place, so nobody waits and nothing is lost.
 """
 
 import json
-import shutil
 from collections.abc import Iterable
-from datetime import date
 from pathlib import Path
 
 import duckdb
-import polars as pl
 
 from density_assets.errors import BadInput
 from density_assets.sql_names import quoted
 from resources.faults import fault
 from resources.tables.databases import remove_partial, replacing, writing
-from resources.tables.files import close_to_others, make_folder, private_files, write_durably
+from resources.tables.files import close_to_others, private_files, write_durably
 from resources.tables.released import WEEKS, ReleasedTables, read_whole
 
 TEXT = duckdb.sqltype("varchar")
@@ -38,7 +35,6 @@ def export(tables: ReleasedTables) -> list[str]:
     """
     database, noted = tables.release_database, tables.locks / f"{LISTED}.json"
     with tables.locked("release"):
-        (tables.tables / noted.name).unlink(missing_ok=True)  # where earlier versions noted it
         remove_partial(database)
         files, before = _versions(tables.tables), _noted(noted)
         untouched = database.exists() and before.pop(database.name, None) == _version(database)
@@ -50,46 +46,6 @@ def export(tables: ReleasedTables) -> list[str]:
         with private_files():
             write_durably(noted, json.dumps({**files, database.name: _version(database)}).encode())
     return stale
-
-
-def adopt(tables: ReleasedTables) -> None:
-    """Take over a database that version 0.1 wrote, in which the tables themselves were kept; all of it or nothing."""
-    if tables.tables.exists() or not tables.release_database.exists():
-        return
-    with tables.locked("release"):
-        if not tables.tables.exists():  # nobody else has done so meanwhile
-            _adopt(tables)
-
-
-def _adopt(tables: ReleasedTables) -> None:
-    aside = ReleasedTables(tables.folder)
-    aside.tables = tables.release / "tables.partial"
-    shutil.rmtree(aside.tables, ignore_errors=True)
-    make_folder(aside.tables)
-    try:
-        with duckdb.connect(str(tables.release_database), read_only=True) as connection:
-            for (name,) in connection.sql("show tables").fetchall():
-                rows = connection.table(quoted(name))
-                if _types(rows).get(MOMENT, TEXT) == TEXT:
-                    _take_over(name, rows.pl(), aside)  # of moments the offsets are lost: those tables are made again
-    except duckdb.Error as error:
-        shutil.rmtree(aside.tables)
-        if "Could not set lock" in str(error):
-            raise BadInput(
-                f"the tables of {tables.release_database} must be taken over once, but another program is writing to "
-                "it: close that, then start again"
-            ) from None
-        return  # damaged: `rebuild` makes its tables again
-    aside.tables.rename(tables.tables)
-
-
-def _take_over(name: str, rows: pl.DataFrame, tables: ReleasedTables) -> None:
-    if "release" not in rows.columns:
-        tables.write_public(name, rows)
-        return
-    for (week, release), part in rows.partition_by("week", "release", as_dict=True).items():
-        assert isinstance(week, date)  # the column's type
-        tables.write_release_week(name, week, part.drop("week", "release"), str(release))
 
 
 def _updated(database: Path, folder: Path, stale: Iterable[str]) -> bool:
@@ -168,7 +124,7 @@ def _table(name: str) -> str:
 
 def _versions(folder: Path) -> Versions:
     files = [*sorted(folder.glob("*.parquet")), *sorted(folder.glob(f"*/{WEEKS}"))]
-    return {str(file.relative_to(folder)): _version(file) for file in files if file.stem != LISTED}
+    return {str(file.relative_to(folder)): _version(file) for file in files}
 
 
 def _version(file: Path) -> Version:

@@ -22,7 +22,6 @@ from resources.faults import in_clear_words
 from resources.tables.content import column_types
 from resources.tables.databases import replacing
 from resources.tables.files import close_to_others, make_folder, private_files, write_durably
-from resources.tables.release_database import adopt
 from resources.tables.released import ReleasedTables
 from resources.tables.roots import note_root, roots_of
 from resources.tables.stamps import Stamp, difference, geography_stamp, stamp_of
@@ -43,7 +42,6 @@ class Store(ReleasedTables):
         self.confidential = self.folder / "confidential"
         with in_clear_words(home):
             self._make_folders()
-            adopt(self)
         self._files = WeekFiles(self.confidential, self.keyed)
         self.weeks: Weeks = self._files
         if weeks is not None:

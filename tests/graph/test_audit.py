@@ -10,7 +10,6 @@ import pytest
 from dagster import AssetCheckEvaluation, AssetCheckSeverity
 from door import REQUEST
 from ledgers import ACT, KEY, acknowledge_input, order
-from old_ledger import old_ledger
 from runs import WEEK, materialise, opened, shown
 from town import make_town
 
@@ -18,11 +17,10 @@ from density_assets import definitions
 from density_assets.city import City
 from density_assets.graph.catalogue import ATTACK_CHECKS, outcomes
 from density_assets.graph.checks.outcomes import check
-from density_assets.graph.jobs import AUDIT
 from density_assets.publication.register import register
-from density_assets.settings import Settings, load_settings
+from density_assets.settings import Settings
 from resources.ledger.ledger import Ledger
-from resources.ledger.opening import Found, open_for_people
+from resources.ledger.opening import open_for_people
 from resources.ledger.witnesses import NOTHING
 
 PEOPLE = "simulated people of town"
@@ -114,7 +112,7 @@ def test_a_statement_that_cannot_be_read_is_a_finding(home):
 
 def test_charges_that_no_statement_names_are_listed(home):
     charge = REQUEST.charge("noisy_series")
-    open_for_people(Ledger(home), ACT, lambda: KEY, Found([], NOTHING), adopt=False)
+    open_for_people(Ledger(home), ACT, lambda: KEY, NOTHING)
     acknowledge_input(Ledger(home), order().settings)
     Ledger(home).reserve([charge], order(), NOTHING)
     (release,) = found(home, population="subscribers")
@@ -172,17 +170,3 @@ def test_the_page_of_real_people_shows_attack_tests_and_names_nothing_of_theirs(
     assert "at least 0.12" in page
     assert "advantage 0.77" in page
     assert not re.search(r"\bann\b|\bbob\b", page)
-
-
-def test_a_ledger_of_version_1_that_nobody_took_over_is_audited_and_nothing_is_signed(town, tmp_path):
-    home = tmp_path / "home"
-    release = home / "town" / "release"
-    release.mkdir(parents=True)
-    old_ledger(home / "ledger.sqlite")
-    (release / "manifest_register.json").write_text("{}")  # of some other day
-    city = City(load_settings(town.settings), home, sealed=False)
-    with dg.DagsterInstance.ephemeral() as instance:
-        result = definitions.build(city).resolve_job_def(AUDIT).execute_in_process(instance=instance)
-    assert result.success
-    assert (release / "audit.html").exists()
-    assert not (release / "manifest_register.sig").exists()

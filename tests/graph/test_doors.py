@@ -11,7 +11,7 @@ from density_assets.city import City
 from density_assets.definitions import build
 from density_assets.settings import load_settings
 from resources.ledger.ledger import Ledger
-from resources.ledger.opening import Found, open_for_people
+from resources.ledger.opening import open_for_people
 from resources.ledger.witnesses import NOTHING
 
 DOORS = ("noisy_totals", "noisy_series")
@@ -88,7 +88,7 @@ def test_another_geography_is_refused_for_a_published_week(released_town):
 def test_no_door_opens_before_somebody_looked_at_what_the_files_are_understood_as(town, tmp_path):
     """Whatever starts the run: nobody asks the doors but they themselves."""
     city = City(load_settings(town.settings), tmp_path)
-    open_for_people(city.ledger, ACT, city.keys.new, Found([], NOTHING), adopt=False)
+    open_for_people(city.ledger, ACT, city.keys.new, NOTHING)
     with dg.DagsterInstance.ephemeral() as instance:
         job = build(city).resolve_job_def("weekly_release")
         result = job.execute_in_process(instance=instance, partition_key=WEEK, raise_on_error=False)

@@ -102,7 +102,7 @@ MANIFESTS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "another identity": lambda said: said["ledger"].update(identity="0" * 32),
     "another fingerprint": lambda said: said["key"].update(fingerprint="0" * 64),
     "another format": lambda said: said.update(format="density release 3"),
-    "the register's format": lambda said: said.update(format="density register 2"),
+    "the register's format": lambda said: said.update(format="density register 1"),
     "another size": lambda said: said["files"][f"density_{WEEK}.csv"].update(bytes=1),
     "another digest": lambda said: said["files"][f"density_{WEEK}.csv"].update(sha256="0" * 64),
     "no size": lambda said: said["files"][f"density_{WEEK}.csv"].pop("bytes"),

@@ -11,8 +11,7 @@ from collections.abc import Callable
 
 import pytest
 from forging import FORGER, LATER, OFFICER, OPERATOR, alike, asked, changed, others, places, wrong
-from old_ledger import chained
-from signed_release import DAY, WEEK, Release, make_release, note_published, open_book, sha256
+from signed_release import DAY, WEEK, Release, make_release, note_published, open_book
 
 from density_assets.publication.verify import signature_holds, verify
 from resources.anchors import signed_head
@@ -161,34 +160,6 @@ def test_a_stripped_signature_is_never_verified(release):
     assert verify(release.folder).status == 1
 
 
-def test_a_signed_week_dressed_up_as_version_1_is_unsigned(release):
-    """Whoever rewrites it as an old release gets what an old release gets: nobody vouches for it."""
-    said = release.statement
-    rows = []
-    for charge in said["charges"]:
-        content = {
-            name: charge[name] for name in ("at", "population", "city", "week", "revision", "door", "measurement")
-        }
-        content |= {"unit": "one", "epsilon": 0.3, "delta": 2e-6, "events": json.dumps(charge["events"])}
-        rows.append(content)
-    rows = chained(rows)
-    release.file("ledger").write_text(json.dumps(rows))
-    for charge, row in zip(said["charges"], rows, strict=True):
-        charge["hash"] = row["hash"]
-    del said["format"]
-    said["ledger"]["head"] = rows[-1]["hash"]
-    dated = [("density", "parquet"), ("density", "csv"), ("density", "geojson"), ("data_dictionary", "md")]
-    names = [release.file(*stem) for stem in [*dated, ("ledger", "json")]]
-    said["files"] = {file.name: sha256(file.read_bytes()) for file in names}
-    release.file("privacy_statement").write_text(json.dumps(said))
-    assert asked(release).status == 1  # the manifest still lies there
-    release.file("manifest").unlink()
-    result = asked(release)
-    assert (wrong(result), result.status) == ([], 3)
-    assert "NOT verified" in result.verdict
-    assert verify(release.folder).verdict.startswith("unsigned, version 1")
-
-
 def test_two_weeks_cannot_be_swapped(tmp_path):
     book = open_book(OPERATOR)
     first = make_release(tmp_path / "release", OPERATOR, book)
@@ -273,7 +244,7 @@ def test_a_forger_cannot_take_the_ledger_over(tmp_path):
         book.rotate(OPERATOR, FORGER, signed=False)
         if signed:
             body = json.loads(book.entries[-1]["body"])
-            body["signed"] = FORGER.sign(b"density key 2\n" + FORGER.public).hex()
+            body["signed"] = FORGER.sign(b"density key 1\n" + FORGER.public).hex()
             book.entries.pop()
             book.add("key", body)
         forged = make_release(tmp_path / str(signed), FORGER, book)
@@ -291,7 +262,7 @@ def test_an_agreement_to_one_key_is_none_to_another(tmp_path):
 def test_a_signature_for_something_else_is_none_for_a_manifest(release):
     """What the operator has signed elsewhere (a key, a head, another manifest) does not help."""
     head = signed_head(OPERATOR, release.book.identity, 3, release.book.entries[2]["hash"], DAY)
-    for content in (bytes.fromhex(head["signature"]), OPERATOR.sign(b"density key 2\n" + FORGER.public)):
+    for content in (bytes.fromhex(head["signature"]), OPERATOR.sign(b"density key 1\n" + FORGER.public)):
         release.file("manifest", "sig").write_bytes(content)
         assert asked(release).status == 1
     manifest = release.file("manifest").read_bytes()

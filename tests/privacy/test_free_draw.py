@@ -15,7 +15,7 @@ from attacked import AGAIN, PUBLIC, charges, constant_counts, restated
 from runs import WEEK, materialise, only, opened
 
 from density_assets.errors import BadInput
-from density_assets.privacy.chain import GENESIS, row_hash
+from density_assets.privacy.accounts import GENESIS, row_hash
 from density_assets.publication.verify import verify
 from resources.ledger.ledger import Ledger
 from resources.signing import make_key, public_pem
@@ -146,7 +146,7 @@ def test_unsigned_and_called_version_1_it_does_not_verify(forged):
     constant_counts(folder)
     chain, statement = folder / f"ledger_{WEEK}.json", folder / f"privacy_statement_{WEEK}.json"
     said = json.loads(statement.read_text())
-    for name in ("format", "population", "version", "geography", "budget", "policy"):
+    for name in ("format", "population", "geography", "budget", "policy"):
         said.pop(name)
     rows, previous = [], GENESIS
     for number, charge in enumerate(said["charges"], start=1):

@@ -112,9 +112,3 @@ def test_a_damaged_or_foreign_line_of_an_anchor_is_found(release, tmp_path, spoi
 def test_an_anchor_that_holds_nothing_confirms_nothing(release, tmp_path, content):
     (tmp_path / "anchor.jsonl").write_bytes(content)
     assert against(release, tmp_path / "anchor.jsonl").status == 1
-
-
-def test_an_anchor_confirms_nothing_of_an_unsigned_release(tmp_path):
-    old = Path(__file__).parents[1] / "golden/home/town/release/privacy_statement_2007-09-17.json"
-    anchor = lines(tmp_path / "anchor.jsonl", anchored(open_book(OPERATOR), 1))
-    assert "NOT verified" in verify(old, anchor=anchor).verdict

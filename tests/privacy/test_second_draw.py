@@ -19,7 +19,7 @@ from ledgers import ACT
 from runs import WEEK, materialise, only
 
 from density_assets.errors import BadInput
-from density_assets.privacy.chain import GENESIS, row_hash
+from density_assets.privacy.accounts import GENESIS, row_hash
 from density_assets.publication.verify import verify
 from resources.ledger.book import LedgerError
 from resources.ledger.ledger import Ledger
@@ -61,7 +61,7 @@ def test_no_new_ledger_opens_beside_anything_that_a_release_left(attack):
         shutil.copy(file, left)
         city = attack.city
         with pytest.raises(LedgerError, match="named by"):
-            open_for_people(city.ledger, ACT, lambda: "ab" * 32, city.measurements.found(), adopt=False)
+            open_for_people(city.ledger, ACT, lambda: "ab" * 32, city.witnesses())
         tried += 1
     assert tried > 20
 
@@ -87,7 +87,7 @@ def test_with_every_witness_gone_the_anchor_outside_is_enough(attack, released_w
     attack.lose(*EVERYTHING.values())
     city = attack.city
     with pytest.raises(LedgerError, match="the anchor"):
-        open_for_people(city.ledger, ACT, city.keys.new, city.measurements.found(), adopt=False)
+        open_for_people(city.ledger, ACT, city.keys.new, city.witnesses())
     assert "a ledger must be opened by a person" in attack.again()[0]
     assert not Ledger(attack.home).accounts().exists
 
@@ -146,7 +146,7 @@ def test_an_anchor_that_cannot_be_reached_refuses_before_anything_is_charged(att
     assert charges(attack.home) == 2
     attack.lose("ledger.sqlite*", "town", "ledger.heads")
     with pytest.raises(BadInput, match="the anchor must be there"):
-        attack.city.measurements.found()
+        attack.city.witnesses()
 
 
 def test_a_published_chain_does_not_restore_a_ledger_that_has_forgotten_a_week(attack):
@@ -193,9 +193,9 @@ def test_a_rewritten_ledger_with_the_same_charges_is_another_ledger(attack):
         previous = GENESIS
         kept = [row for row in rows if row["kind"] not in ("begun", "drawn", "published")]
         for number, row in enumerate(kept, start=1):
-            record = {name: row[name] for name in ("version", "kind", "at", "body")} | {"previous": previous}
+            record = {name: row[name] for name in ("format", "kind", "at", "body")} | {"previous": previous}
             previous = row_hash(record)
-            values = (number, *(record[name] for name in ("version", "kind", "at", "body", "previous")), previous)
+            values = (number, *(record[name] for name in ("format", "kind", "at", "body", "previous")), previous)
             connection.execute("insert into entries values (?, ?, ?, ?, ?, ?, ?)", values)
     attack.lose_draws()
     city = attack.city

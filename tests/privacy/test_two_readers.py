@@ -11,12 +11,10 @@ from typing import Any
 import pytest
 from contradictions import LEDGERS
 from forging import FORGER, OFFICER, OPERATOR
-from old_ledger import chained, old_rows
 from signed_release import WEEK, WHO, Book, Release, make_release, open_book
 
-from density_assets.privacy.accounts import NotWhole, Records
+from density_assets.privacy.accounts import NotWhole, read_accounts
 from density_assets.privacy.acknowledged import acknowledgement
-from density_assets.privacy.reading import read_accounts
 from density_assets.publication.verify import Chain, Damaged
 from density_assets.settings import Settings
 
@@ -40,13 +38,6 @@ ONLY_THE_PAYER = {
 }
 
 
-def adopted(change: Callable[[dict[str, Any]], None]) -> Book:
-    """A ledger that took over one of version 1, of whose stored draws one is changed."""
-    charges, draws, stored = old_rows()
-    change(stored[0])
-    return Book(OPERATOR, charges=charges, draws=draws, stored=stored)
-
-
 def paid(*, week: str = WEEK, **changed: Any) -> Book:
     book = open_book(OPERATOR)
     book.draw(book.pay(week, 1, "noisy_series", **changed))
@@ -67,21 +58,10 @@ def handed_over(**changed: Any) -> Book:
     return book
 
 
-def begun_twice() -> Book:
-    charges, draws, stored = old_rows()
-    draws = chained([{"at": row["at"], "charge": draws[0]["charge"]} for row in draws])
-    return Book(OPERATOR, charges=charges, draws=draws, stored=stored[:1])
-
-
 BOOKS: dict[str, Callable[[], Book]] = {
     "nothing wrong": paid,
     "an acknowledgement of input": lambda: with_entry("approval", {**acknowledgement(Settings()), **WHO}),
     "an acknowledgement by nobody": lambda: with_entry("approval", acknowledgement(Settings())),
-    "nothing wrong, taken over": lambda: adopted(lambda _: None),
-    "a stored draw that nobody paid for": lambda: adopted(lambda draw: draw.update(charge="0" * 64)),
-    "a stored draw of another measurement": lambda: adopted(lambda draw: draw.update(measurement="0" * 64)),
-    "a stored draw without a digest": lambda: adopted(lambda draw: draw.pop("digest")),
-    "an old draw begun twice": begun_twice,
     "an unknown kind": lambda: with_entry("gift", {"to": "nobody"}),
     "other noise": lambda: paid(events=[{"kind": "magic", "query": "x"}]),
     "a week that is none": lambda: paid(week="soon"),
@@ -93,7 +73,7 @@ BOOKS: dict[str, Callable[[], Book]] = {
 
 def refused_by_payer(book: Book) -> bool:
     try:
-        read_accounts(Records(book.charges, book.draws, book.entries))
+        read_accounts(book.entries)
     except NotWhole:
         return True
     return False

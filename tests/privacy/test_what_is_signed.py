@@ -187,4 +187,4 @@ def test_another_list_in_the_place_of_the_registers_is_not_signed(attack, monkey
         return made
 
     monkeypatch.setattr(signing, "_covered", replaced)
-    assert audited(attack)["format"] == "density register 2"
+    assert audited(attack)["format"] == "density register 1"

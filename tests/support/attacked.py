@@ -14,8 +14,8 @@ from town import Town, make_town
 from density_assets.city import City
 from density_assets.definitions import BLUEPRINTS, build
 from density_assets.settings import load_settings
+from resources.ledger.book import medium_digest
 from resources.ledger.ledger import Ledger
-from resources.ledger.medium import medium_digest
 from resources.ledger.opening import backup, say_moved
 from resources.ledger.witnesses import NOTHING
 

@@ -20,7 +20,6 @@ REQUEST = Release(
     revision=1,
     scheme="lowrank",
     calibration="sound",
-    version=1,
     epsilon=0.3,
     delta=2e-6,
     parameters={"weight_l": 1},

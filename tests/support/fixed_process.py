@@ -65,7 +65,7 @@ def _entries() -> int:
     """How many entries the ledger has: a process that goes on where another ended draws other nonces."""
     from resources.ledger.ledger import Ledger
 
-    return len(Ledger(Path(os.environ["DENSITY_HOME"])).book.read().entries)
+    return len(Ledger(Path(os.environ["DENSITY_HOME"])).book.read())
 
 
 def ask_for_no_acknowledgement() -> None:

@@ -18,7 +18,7 @@ from density_assets.graph.assets import Blueprint, asset
 from density_assets.graph.columns import SETTINGS, column
 from density_assets.graph.given import GIVEN
 from density_assets.graph.step import Made, Step
-from density_assets.privacy.accounts import Accounts, Records
+from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.estimates import DrawUsed
 from density_assets.privacy.zones import Zone
 from resources.tables.files import write_durably
@@ -110,7 +110,7 @@ BY_READER: dict[str, Callable[[Step], str]] = {
 LOOKING_BACK: dict[str, Callable[[Step], str]] = {  # at released weeks, which is declared by itself
     "newest week": lambda step: str(step.read.before("density")),
     "all weeks": lambda step: str(list(step.read.weeks_before("density"))),
-    "draws": lambda step: str(step.read.draw("density", DrawUsed("2007-09-03", 1, {}), Accounts(Records(), (), ()))),
+    "draws": lambda step: str(step.read.draw("density", DrawUsed("2007-09-03", 1, {}), Accounts())),
 }
 TO_THE_WEEK: dict[str, Callable[[Step], str]] = {
     "polars": lambda step: str(pl.read_parquet(_week(step)).rows()),

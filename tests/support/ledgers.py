@@ -10,11 +10,11 @@ from density_assets.privacy.acts import Act
 from density_assets.privacy.charges import Budget
 from density_assets.privacy.noise import OpenDpNoise
 from density_assets.settings import PrivacySettings, Settings, load_settings
+from resources.ledger.book import medium_digest
 from resources.ledger.charging import Order
 from resources.ledger.chosen_book import book_at
 from resources.ledger.ledger import Ledger
-from resources.ledger.medium import medium_digest
-from resources.ledger.opening import Found, open_for_people, say_moved
+from resources.ledger.opening import open_for_people, say_moved
 from resources.ledger.witnesses import NOTHING, Witnesses
 from resources.measurements import Measurements
 from resources.tables.store import Store
@@ -31,7 +31,7 @@ def open_ledger(city: City) -> None:
         return
     accounts = city.ledger.accounts()
     if not accounts.declared:
-        open_for_people(city.ledger, ACT, city.keys.new, Found([], NOTHING), adopt=False)
+        open_for_people(city.ledger, ACT, city.keys.new, NOTHING)
     elif accounts.medium != medium_digest(accounts.identity, city.ledger.book):
         say_moved(city.ledger, ACT, NOTHING)  # a test works on a copy of a home
     acknowledge_input(city.ledger, city.settings)
@@ -50,7 +50,7 @@ def opened_ledger(home: Path, url: str = "") -> Ledger:
     """
     ledger = Ledger(home, book_at(url) if url else None)
     if not ledger.accounts().declared:
-        open_for_people(ledger, ACT, lambda: KEY, Found([], NOTHING), adopt=False)
+        open_for_people(ledger, ACT, lambda: KEY, NOTHING)
         acknowledge_input(ledger, order().settings)
     return ledger
 
@@ -77,4 +77,4 @@ def order(budget: Budget = BUDGET, act: Act | None = ACT, *, stated: bool = Fals
     """
     fields = {"budget_epsilon": budget.epsilon, "budget_delta": budget.delta}
     privacy = PrivacySettings.model_construct(_fields_set=set(fields) if stated else set(), **fields)
-    return Order(act, Settings(privacy=privacy), **about)
+    return Order(act, Settings(privacy=privacy), **{"release": {"name": "a release"}, "software": {}, **about})

@@ -1,6 +1,7 @@
 """Where a test keeps its ledger: a file or a database; and what others do to it there."""
 
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 from postgres import OWNER, SERVICE, USER, Server
 
-from density_assets.privacy.accounts import Records
+from density_assets.privacy.accounts import Record
 from resources.ledger.chosen_book import book_at
 from resources.ledger.ledger import Ledger
 
@@ -83,9 +84,6 @@ class PostgresShelf:
 Shelf = SqliteShelf | PostgresShelf
 
 
-def same_rows(one: Records, other: Records) -> bool:
+def same_rows(one: Sequence[Record], other: Sequence[Record]) -> bool:
     """Whether two books say the same."""
-    return all(
-        list(map(dict, getattr(one, name))) == list(map(dict, getattr(other, name)))
-        for name in ("charges", "draws", "entries")
-    )
+    return list(map(dict, one)) == list(map(dict, other))

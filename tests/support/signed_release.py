@@ -23,9 +23,8 @@ EVENTS = {
     "noisy_series": {"kind": "gaussian", "query": "weighted visits", "sigma": 3724972.06, "sensitivity": 293085.90},
 }
 MADE_UP = (("density", "parquet"), ("density", "csv"), ("density", "geojson"), ("data_dictionary", "md"))
-MADE_UP += (("privacy_statement", "md"), ("report", "html"), ("cells", "parquet"), ("density", "gpkg"))
-MADE_UP += (("sdmx", "csv"), ("measurements", "parquet"))
-MADE_UP += (("datapackage", "json"), ("dcat", "jsonld"), ("dp_deployment", "yaml"))
+MADE_UP += (("privacy_statement", "md"), ("report", "html"), ("cells", "parquet"), ("density", "gpkg"), ("sdmx", "csv"))
+MADE_UP += (("measurements", "parquet"), ("datapackage", "json"), ("dcat", "jsonld"), ("dp_deployment", "yaml"))
 WHO = {"by": "operator", "reason": "weekly release", "how": "terminal"}
 
 
@@ -49,25 +48,12 @@ def row_hash(row: dict[str, Any]) -> str:
 
 
 class Book:
-    """A ledger of version 2; `adopted` rows are those of version 1."""
+    """A ledger."""
 
-    def __init__(self, signer: Signer, *, charges: Any = (), draws: Any = (), stored: Any = ()) -> None:
-        self.charges, self.draws = list(charges), list(draws)
+    def __init__(self, signer: Signer) -> None:
         self.entries: list[dict[str, Any]] = []
-        adopted = None
-        if self.charges:
-            adopted = {
-                "charges": len(self.charges),
-                "charges_head": self.charges[-1]["hash"],
-                "draws": len(self.draws),
-                "draws_head": self.draws[-1]["hash"] if self.draws else NOBODY,
-                "stored": list(stored),
-                "releases": ["0123456789abcdef"],
-            }
         self.identity = sha256(signer.public)[:32]
-        self.add(
-            "opened", {"ledger": self.identity, "place": "here", "key": signer.public.hex(), "adopted": adopted, **WHO}
-        )
+        self.add("opened", {"ledger": self.identity, "place": "here", "key": signer.public.hex(), **WHO})
         self.add("declared", {"place": "here", **WHO})
 
     @property
@@ -76,12 +62,12 @@ class Book:
 
     def add(self, kind: str, body: dict[str, Any], at: str = DAY) -> str:
         previous = self.head if self.entries else NOBODY
-        row = {"version": 2, "kind": kind, "at": at, "body": canonical(body), "previous": previous}
+        row = {"format": 1, "kind": kind, "at": at, "body": canonical(body), "previous": previous}
         self.entries.append({"row": len(self.entries) + 1, **row, "hash": row_hash(row)})
         return self.head
 
     def rotate(self, old: Signer, new: Signer, *, signed: bool = True) -> None:
-        signature = old.sign(b"density key 2\n" + new.public).hex() if signed else None
+        signature = old.sign(b"density key 1\n" + new.public).hex() if signed else None
         self.add("key", {"public": new.public.hex(), "replaces": old.public.hex(), "signed": signature, **WHO})
 
     def pay(self, week: str, revision: int, door: str, **other: Any) -> str:
@@ -123,8 +109,7 @@ class Book:
         return {**said, "at": DAY, "hash": charge, "draw": sha256(charge.encode())}
 
     def published(self) -> dict[str, Any]:
-        version_1 = {"charges": self.charges, "draws": self.draws}
-        return {"format": "density ledger 2", "version_1": version_1, "entries": self.entries}
+        return {"format": "density ledger 1", "entries": self.entries}
 
     def rechain(self) -> dict[str, str]:
         """Number and hash all entries anew, after some were changed; returns what each hash has become."""
@@ -168,7 +153,7 @@ class Release:
     def state(self, charges: list[dict[str, Any]]) -> None:
         """Say what is promised and what was paid."""
         self.statement = {
-            "format": "density statement 2",
+            "format": "density statement 1",
             "city": "town",
             "week": self.week,
             "timezone": "Europe/Paris",
@@ -216,7 +201,7 @@ class Release:
     def list_contents(self) -> None:
         """What is signed."""
         self.manifest = {
-            "format": "density release 2",
+            "format": "density release 1",
             "city": "town",
             "week": self.week,
             "revision": self.revision,
@@ -264,7 +249,8 @@ def open_book(signer: Signer) -> Book:
     book = Book(signer)
     book.add("budget", {"population": "subscribers", "epsilon": 3.0, "delta": 1e-5, **WHO})
     policy = "epsilon = 0.5\n"
-    book.add("policy", {"sha256": sha256(policy.encode()), "text": policy, **WHO})
+    said = {"sha256": sha256(policy.encode()), "text": policy, "officer": None, "replaces": None, "signature": None}
+    book.add("policy", {**said, **WHO})
     return book
 
 

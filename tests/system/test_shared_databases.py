@@ -99,7 +99,7 @@ def test_a_ledger_moves_to_a_database_by_commands_and_only_there_goes_on(town, t
     assert density(home, "ledger", "verify", *settings).returncode == 3
     assert "the ledger is whole: 2 charges" in said(home, "ledger", "moved", *settings)
     shelf = PostgresShelf(ledger, home)
-    assert list(map(dict, shelf.ledger.book.read().entries))[: len(before)] == before
+    assert list(map(dict, shelf.ledger.book.read()))[: len(before)] == before
     assert "2 charges" in said(home, "ledger", "backup", str(tmp_path / "copy.sqlite"), *settings)
     town.settings.write_text(old)  # whoever still has the old settings
     refused = density(home, "release", *settings, "--week", "2007-09-03", opening=False)

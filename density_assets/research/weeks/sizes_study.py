@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 
 from density_assets.estimation.weeks.measured import Measured
 from density_assets.privacy.noise import SimulatedNoise
+from density_assets.privacy.release import FORMAT
 from density_assets.privacy.sensitivity import WEIGHT_UNIT
 from density_assets.quality.accuracy import mre, pearson
 from density_assets.research.contributions import CountedWeek
@@ -163,7 +164,7 @@ def summary(results: pl.DataFrame) -> str:
 
 def made_from(source: Source) -> Row:
     """What is compared, and the plans of the cities."""
-    versions = {LEARNING_NAME: LEARNING_VERSION, BESIDE: SCHEMES[BESIDE].version}
+    versions = {LEARNING_NAME: LEARNING_VERSION, BESIDE: FORMAT}
     return {"compared": versions, "cities": [_plan_of(*key).key for key in product(SEEDS, TOWERS, USERS[:1])]}
 
 

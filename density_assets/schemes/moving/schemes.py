@@ -57,7 +57,6 @@ class Moving(ABC):
 
     places: Kind = "cover"
     clustered: bool = False
-    version: int = 1
     name: ClassVar[str]
     own_settings: ClassVar[tuple[str, ...]] = ()
 
@@ -167,7 +166,6 @@ class StaticHybrid(Moving):
 class DynamicHybrid(StaticHybrid):
     """Windows predicted from the windows of the days before, the first day's public; two quiet streams a day."""
 
-    version: int = 2
     name = "dynamic_hybrid"
     predicts = True
     selections = DAYS - 1

@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from density_assets.privacy.chain import GENESIS, first_broken, row_hash
+from density_assets.privacy.accounts import GENESIS, first_broken, row_hash
 
 
 def chain(*contents: str) -> list[dict]:

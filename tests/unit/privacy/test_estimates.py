@@ -17,7 +17,7 @@ from density_assets.privacy.estimates import (
 from density_assets.privacy.release import Release
 
 WEEKS = ("2007-09-10", "2007-09-17", "2007-09-24")
-BASE = replace(REQUEST, version=2, parameters={"weight_l": 20, "tower_l": 400})
+BASE = replace(REQUEST, parameters={"weight_l": 20, "tower_l": 400})
 
 
 def week(number: int, **changed) -> Release:
@@ -83,8 +83,7 @@ def test_a_revision_of_which_one_door_is_not_drawn_yet_does_not_enter(door):
 @pytest.mark.parametrize(
     ("other", "reason"),
     [
-        ({"version": 1}, "it was drawn by lowrank version 1"),
-        ({"scheme": "gpa", "version": 1}, "it was drawn by gpa version 1"),
+        ({"scheme": "gpa"}, "it was drawn by gpa"),
         ({"geography": "def"}, "its cells or towers were others"),
         ({"parameters": {"weight_l": 10, "tower_l": 400}}, "weight_l was 10"),
         ({"parameters": {"weight_l": 10, "tower_l": 100}}, "weight_l was 10, tower_l was 100"),

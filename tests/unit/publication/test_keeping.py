@@ -22,7 +22,6 @@ RELEASE = Release(
     geography=HERE,
     scheme="lowrank",
     calibration="sound",
-    version=1,
     parameters={},
     doors={"noisy_totals": (Gaussian("total", 9.0, 1.0),), "noisy_series": (Gaussian("series", 17.0, 1.0),)},
 )

@@ -92,7 +92,7 @@ def test_a_register_is_verified_by_its_files_and_signature(release):
         (release.folder / name).write_bytes(content)
     said = {name: release.manifest[name] for name in ("city", "ledger", "key")}
     listed = {name: {"sha256": sha256(content), "bytes": len(content)} for name, content in files.items()}
-    content = json.dumps({"format": "density register 2", **said, "files": listed}).encode()
+    content = json.dumps({"format": "density register 1", **said, "files": listed}).encode()
     file = release.folder / "manifest_register.json"
     file.write_bytes(content)
     file.with_suffix(".sig").write_bytes(OPERATOR.sign(content))

@@ -18,13 +18,13 @@ def release(tmp_path) -> Release:
     book = open_book(OPERATOR)
     earlier = [make_release(tmp_path / week, OPERATOR, book, week) for week in WEEKS[:2]]
     made = make_release(tmp_path / "release", OPERATOR, book, WEEKS[2])
-    made.statement |= {"version": 2, "geography": "abc", "parameters": {"weight_l": 20, "tower_l": 400, "split": None}}
+    made.statement |= {"geography": "abc", "parameters": {"weight_l": 20, "tower_l": 400, "split": None}}
     made.statement["estimate"] = {
         "estimator": 2,
         "vintage": "provisional",
         "alone": None,
         "weeks": [{"week": one.week, "revision": 1, "draws": draws(one)} for one in earlier],
-        "left_out": [{"week": "2007-09-03", "revision": 1, "reason": "it was drawn by lowrank version 1"}],
+        "left_out": [{"week": "2007-09-03", "revision": 1, "reason": "it was drawn by gpa"}],
         "own": {"epsilon": 0.2991, "delta": 2e-6, "accountant": "analytic Gaussian"},
         "together": {"epsilon": TOGETHER, "delta": 2e-6, "accountant": "exact Gaussian"},
     }
@@ -46,7 +46,8 @@ def rekey(release: Release) -> Release:
     decided = {
         "estimator": estimate["estimator"],
         "draws": [*digests, *(own[door] for door in DOORS)],
-        **{name: said[name] for name in ("scheme", "version", "geography")},
+        **{name: said[name] for name in ("scheme", "geography")},
+        "format": 1,
         "parameters": {"weight_l": 20, "tower_l": 400},
     }
     estimate["key"] = sha256(canonical(decided).encode())

@@ -51,7 +51,7 @@ def test_a_head_is_signed_by_the_key_of_the_ledger():
     said = head(3)
     signature = bytes.fromhex(said.pop("signature"))
     assert said == {
-        "format": "density head 2",
+        "format": "density head 1",
         "ledger": BOOK.identity,
         "row": 3,
         "head": BOOK.entries[2]["hash"],

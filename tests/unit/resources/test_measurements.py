@@ -75,7 +75,6 @@ def test_another_week_revision_or_population_is_another_measurement_and_is_paid_
         {"geography": "xyz"},
         {"parameters": {"weight_l": 2}},
         {"scheme": "efpag"},
-        {"version": 2},
     ],
 )
 def test_a_revision_of_a_week_is_drawn_once_whatever_else_a_person_decides(door, changed):
@@ -190,7 +189,7 @@ def test_measurements_hold_noisy_values_and_public_facts_only(door):
     with np.load(file) as archive:
         assert set(archive.files) == {"about", "weighted"}
         about = json.loads(str(archive["about"]))
-    assert set(about) == {"events", "charge", "simulation", "key"}
+    assert set(about) == {"events", "charge", "format", "key"}
 
 
 def test_the_cost_is_said_after_it_is_charged_and_before_it_is_drawn_and_only_then(door):

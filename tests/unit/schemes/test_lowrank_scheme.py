@@ -1,4 +1,4 @@
-"""`lowrank` with totals of towers: the bias of weights is undone, the error of the total is stated, version 1 stays."""
+"""`lowrank` with totals of towers: the bias of weights is undone, the error of the total is stated."""
 
 from datetime import date
 from functools import cache
@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 from test_contract import Silence
 
-from density_assets.errors import BadInput
 from density_assets.geography.embedded import embedded_city
 from density_assets.geography.overlaps import overlaps
 from density_assets.geography.places import Places
 from density_assets.geography.voronoi import tower_cells
 from density_assets.people.population import simulate_week
 from density_assets.privacy.noise import SimulatedNoise
-from density_assets.schemes import EARLIER, SCHEMES, scheme_of
+from density_assets.schemes import SCHEMES
 from density_assets.schemes.run import draw
 from density_assets.schemes.scheme import SERIES, TOTALS, Counts
 from density_assets.settings import PrivacySettings, Settings
@@ -47,30 +46,20 @@ def town(people: int, cells: int, towers: int) -> tuple[Counts, np.ndarray, Plac
     return Counts(series=weighted, visit_total=len(user), tower_totals=totals), original, places
 
 
-def estimated(version: int, counts: Counts, places: Places, noise: SimulatedNoise, settings: Settings = SETTINGS):
-    scheme = scheme_of("lowrank", version)
+def estimated(counts: Counts, places: Places, noise: SimulatedNoise, settings: Settings = SETTINGS):
+    scheme = SCHEMES["lowrank"]
     plan = scheme.plan(settings)
     drawn = draw(scheme, plan, counts, places, noise)
     return scheme.estimate(SETTINGS, plan, drawn.totals, drawn.labels, drawn.series, places)
 
 
-def test_version_1_reads_no_totals_of_towers_and_has_no_settings_of_its_own():
-    first, today = scheme_of("lowrank", 1), SCHEMES["lowrank"]
-    assert (first.version, first.own_settings, today.version) == (1, (), 2)
-    assert scheme_of("lowrank", 2) is scheme_of("lowrank") is today
-    assert first.reads(SETTINGS) == {TOTALS: ("visit_total",), SERIES: ("tower_series",)}
-    assert EARLIER.keys() == {("lowrank", 1)}
-    with pytest.raises(BadInput, match="drawn by version 3 of lowrank must be made again by it"):
-        scheme_of("lowrank", 3)
-
-
 def test_without_noise_towers_have_the_sizes_that_totals_say():
-    """The bias of weights at each tower, before and after."""
+    """The bias of weights at each tower, in the weighted matrix and in the estimate."""
     counts, original, places = town(20_000, 30, 40)
     true = original.sum(axis=1) / original.sum()
     sure = SETTINGS.with_epsilon(50.0)  # else totals would be taken for noisy
-    before, after = (estimated(version, counts, places, Silence(), sure).series.sum(axis=1) for version in (1, 2))
-    bias = [np.abs(sizes / sizes.sum() / true - 1).mean() for sizes in (before, after)]
+    weighted, sizes = counts.series.sum(axis=1), estimated(counts, places, Silence(), sure).series.sum(axis=1)
+    bias = [np.abs(sizes / sizes.sum() / true - 1).mean() for sizes in (weighted, sizes)]
     assert bias[1] < 0.5 * bias[0]
 
 
@@ -86,11 +75,11 @@ def test_visits_are_those_of_the_noisy_number_whatever_totals_of_towers_say():
 
 @pytest.mark.parametrize(("cells", "towers"), [(4, 4), (12, 15)])
 def test_errors_of_a_town_of_two_thousand_hold_the_error_of_its_total(cells, towers):
-    """Its 27,000 visits are measured to within 53,000. Version 1 left that out: nothing warned of it."""
+    """Its 27,000 visits are measured to within 53,000."""
     counts, original, places = town(2_000, cells, towers)
     truth, held = places.to_cells("towers") @ original, []
     for seed in range(25):
-        estimate = estimated(2, counts, places, SimulatedNoise(seed))
+        estimate = estimated(counts, places, SimulatedNoise(seed))
         cells_of = places.to_cells("towers") @ estimate.series
         held.append(np.mean(np.abs(cells_of - truth) <= 1.96 * estimate.cell_error))
         assert estimate.cell_error.sum() > SCHEMES["lowrank"].plan(SETTINGS)[TOTALS][0].sigma

@@ -39,7 +39,7 @@ def test_a_lost_ledger_is_restored_from_the_chain_that_was_published_last(ledger
     drawn(ledger, charge(monday(0)), charge(monday(1)))
     accounts = ledger.accounts()
     chain = tmp_path / "ledger_2007-01-15.json"
-    chain.write_text(json.dumps(accounts.records.published(len(accounts.entries))))
+    chain.write_text(json.dumps(accounts.published(len(accounts.entries))))
     shelf.lose()
     restore(ledger, chain, Act("ann", "the disk broke"), known(ledger))
     assert ledger.accounts().rows == accounts.rows

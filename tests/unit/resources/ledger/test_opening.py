@@ -15,14 +15,11 @@ from density_assets.settings import Settings
 from density_assets.settings.city import CitySettings
 from resources.ledger.book import LedgerError
 from resources.ledger.ledger import Ledger
-from resources.ledger.medium import medium_digest
 from resources.ledger.opening import (
-    Found,
     open_by_itself,
     open_for_people,
     say_moved,
 )
-from resources.ledger.sqlite import SqliteBook
 from resources.ledger.witnesses import NOTHING, Named, Witnesses
 
 
@@ -30,10 +27,10 @@ def test_for_real_people_nothing_is_charged_before_somebody_opened_the_ledger(sh
     ledger = shelf.ledger
     with pytest.raises(LedgerError, match=r"opened by a person .* does not exist: `density ledger init --by NAME"):
         paid(ledger, charge())
-    open_by_itself(ledger, NOBODY, lambda: KEY, Found([], NOTHING))
+    open_by_itself(ledger, NOBODY, lambda: KEY, NOTHING)
     with pytest.raises(LedgerError, match="opened by a person"):
         paid(ledger, charge())
-    open_for_people(ledger, ACT, lambda: KEY, Found([], NOTHING), adopt=False)
+    open_for_people(ledger, ACT, lambda: KEY, NOTHING)
     acknowledge_input(ledger, order().settings)
     paid(ledger, charge())
     assert len(ledger.rows()) == 1
@@ -78,15 +75,15 @@ def test_a_ledger_is_opened_once_and_has_an_identity_of_its_own(shelf):
     one, other = opened_ledger(shelf.home, shelf.url), opened_ledger(shelf.home / "other")
     assert one.accounts().identity != other.accounts().identity
     with pytest.raises(BadInput, match="opened once"):
-        open_for_people(one, ACT, lambda: KEY, Found([], NOTHING), adopt=False)
+        open_for_people(one, ACT, lambda: KEY, NOTHING)
 
 
 def test_for_simulated_people_it_opens_by_itself_and_for_nobody_else(shelf):
     ledger = shelf.ledger
-    assert not open_by_itself(ledger, "subscribers", lambda: KEY, Found([], NOTHING))
-    assert not ledger.accounts().exists
-    assert open_by_itself(ledger, NOBODY, lambda: KEY, Found([], NOTHING))
-    assert not open_by_itself(ledger, NOBODY, lambda: KEY, Found([], NOTHING))
+    assert not open_by_itself(ledger, "subscribers", lambda: KEY, NOTHING)
+    assert not ledger.accounts().opened
+    assert open_by_itself(ledger, NOBODY, lambda: KEY, NOTHING)
+    assert not open_by_itself(ledger, NOBODY, lambda: KEY, NOTHING)
     paid(ledger, charge(population=NOBODY))
 
 
@@ -98,10 +95,10 @@ def test_a_new_ledger_beside_anything_that_was_released_is_refused(shelf):
         Witnesses(ledgers=(Named("a" * 32, "a statement"),)),
     ):
         with pytest.raises(LedgerError, match=r"lacks 1 .* named by a .* restore a newer backup"):
-            open_by_itself(shelf.ledger, NOBODY, lambda: KEY, Found([], witnesses))
+            open_by_itself(shelf.ledger, NOBODY, lambda: KEY, witnesses)
         with pytest.raises(LedgerError, match="lacks 1"):
-            open_for_people(shelf.ledger, ACT, lambda: KEY, Found([], witnesses), adopt=True)
-    assert not shelf.ledger.accounts().exists
+            open_for_people(shelf.ledger, ACT, lambda: KEY, witnesses)
+    assert not shelf.ledger.accounts().opened
 
 
 def test_a_released_table_bears_witness_that_its_release_was_drawn_not_that_it_was_charged(ledger):
@@ -140,16 +137,6 @@ def test_a_copy_with_the_same_number_on_another_disk_or_machine_is_a_copy(file_l
     monkeypatch.setattr("resources.ledger.sqlite.os.statvfs", lambda file: elsewhere)
     with pytest.raises(LedgerError, match="is a copy or was moved"):
         ledger.refuse_unready("subscribers")
-
-
-def test_a_ledger_whose_medium_was_its_number_alone_still_opens(tmp_path, monkeypatch):
-    monkeypatch.setattr(SqliteBook, "medium", SqliteBook.earlier_medium)
-    ledger = opened_ledger(tmp_path)
-    monkeypatch.undo()
-    ledger.refuse_unready("subscribers")
-    say_moved(ledger, ACT, NOTHING)  # says it as it is said today
-    ledger.refuse_unready("subscribers")
-    assert ledger.accounts().medium == medium_digest(ledger.accounts().identity, ledger.book)
 
 
 def test_a_ledger_that_is_moved_on_its_disk_goes_on(file_ledger, tmp_path):

@@ -16,8 +16,8 @@ from postgres import OWNER, SERVICE
 from shelves import PostgresShelf, same_rows
 
 from density_assets.errors import BadInput
+from density_assets.privacy.accounts import row_hash
 from density_assets.privacy.acts import Act
-from density_assets.privacy.chain import row_hash
 from resources.draws import contents_of_draws, fetch_draws, share_draws
 from resources.ledger.book import LedgerError
 from resources.ledger.chosen_book import book_at
@@ -47,7 +47,7 @@ def test_a_ledger_that_is_copied_keeps_every_hash_and_its_draws(database, tmp_pa
     elsewhere(door="noisy_totals")
     with pytest.raises(LedgerError, match="is a copy or was moved"):
         file.ledger.reserve([REQUEST.charge("noisy_totals")], order(), NOTHING)
-    assert SqliteBook(tmp_path / "one/ledger.sqlite").read().entries[-1]["kind"] == "moved"
+    assert SqliteBook(tmp_path / "one/ledger.sqlite").read()[-1]["kind"] == "moved"
 
 
 @pytest.mark.parametrize("begun", [False, True])
@@ -160,18 +160,6 @@ def test_a_dump_that_is_restored_elsewhere_is_a_copy_with_all_its_guards(databas
     assert again.drawn == 0
 
 
-def test_rows_of_version_1_are_copied_as_they_were_written(database, tmp_path):
-    from old_ledger import old_ledger
-
-    old_ledger(tmp_path / "old.sqlite")
-    records = SqliteBook(tmp_path / "old.sqlite").read()
-    assert records.charges
-    with database.ledger.book.writing() as writer:
-        writer.replace(records)
-    assert same_rows(database.ledger.book.read(), records)
-    assert len(database.ledger.rows()) == len(records.charges)
-
-
 def test_a_restored_database_gets_its_draws_from_the_files(database, tmp_path):
     door = Door(database.home, url=database.url)
     drawn = door()
@@ -197,7 +185,5 @@ def test_a_chain_made_in_a_file_has_the_hashes_it_has_in_a_database(database, tm
     records = ledger.book.read()
     with database.ledger.book.writing() as writer:
         writer.replace(records)
-    assert [row_hash(row) for row in database.ledger.book.read().entries] == [row["hash"] for row in records.entries]
-    assert json.dumps(database.ledger.accounts().records.published(9)) == json.dumps(
-        ledger.accounts().records.published(9)
-    )
+    assert [row_hash(row) for row in database.ledger.book.read()] == [row["hash"] for row in records]
+    assert json.dumps(database.ledger.accounts().published(9)) == json.dumps(ledger.accounts().published(9))

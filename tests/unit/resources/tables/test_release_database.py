@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import stat
 import subprocess
 import sys
@@ -14,7 +13,7 @@ import pytest
 from released import CELLS, COUNTS, FILES, LATER, NEXT, WEEK, exported, stored
 
 from density_assets.errors import BadInput
-from resources.tables.release_database import _version, _versions, adopt, export
+from resources.tables.release_database import _version, _versions, export
 from resources.tables.released import ReleasedTables
 
 
@@ -98,15 +97,6 @@ def test_times_are_moments_in_the_database_also_where_weeks_before_were_text(tab
     assert export(tables) == [f"density/{LATER}.parquet"]  # added to what is there
 
 
-def test_text_with_its_offset_is_not_made_up_of_moments(tables):
-    """Where the files are lost, other tables are taken over; that of the times is made again from stored draws."""
-    tables.write_release_week("density", WEEK, COUNTS.with_columns(timestamp=pl.lit("2007-10-28T02:00:00+02:00")), "r1")
-    export(tables)
-    shutil.rmtree(tables.tables)
-    adopt(tables)
-    assert [file.name for file in tables.tables.iterdir()] == ["cells.parquet"]
-
-
 @pytest.mark.parametrize("gone", [["cells.parquet"], [f"density/{NEXT}.parquet"], FILES[1:]])
 def test_what_vanished_from_the_tables_vanishes_from_the_database(tables, gone):
     export(tables)
@@ -150,7 +140,6 @@ def test_a_database_that_somebody_changed_or_put_back_is_made_anew(tables):
 
 def test_what_is_handed_out_does_not_say_when_its_files_were_written(tables):
     """From the first table of a run to its draws it takes the longer the more records there are."""
-    (tables.tables / "exported.json").write_text(json.dumps(_versions(tables.tables)))  # as earlier versions did
     export(tables)
     times = [str(file.stat().st_mtime_ns).encode() for file in tables.tables.rglob("*.parquet")]
     contents = [file.read_bytes() for file in tables.release.rglob("*") if file.is_file()]
