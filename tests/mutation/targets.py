@@ -45,12 +45,11 @@ OF_ANCHORS = (
     "tests/privacy/test_release_anchors.py",
 )
 OF_DECISIONS = ("tests/unit/resources/ledger/test_deciding.py", *OF_LEDGER)
-OF_CHAINS = (f"{UNIT}/test_accounts.py", "tests/privacy/test_two_readers.py")
+OF_CHAINS = (f"{UNIT}/test_accounts.py", f"{UNIT}/test_chain.py", "tests/privacy/test_two_readers.py")
 OF_VERIFIER = (
     "tests/unit/publication/test_verify.py",
     "tests/unit/publication/test_verify_costs.py",
     "tests/unit/publication/test_verify_signature.py",
-    "tests/unit/publication/test_verify_version_1.py",
     "tests/unit/publication/test_verify_command.py",
     "tests/privacy/test_two_readers.py",
     "tests/privacy/test_contradicting_releases.py",
@@ -86,16 +85,15 @@ TARGETS = [
     *_of(PRIVACY, "noise", (f"{UNIT}/test_noise.py",)),
     *_of(PRIVACY, "calibration published", (f"{UNIT}/test_calibration.py", "-k", "not with_laplace")),
     *_of(PRIVACY, "sensitivity", (f"{UNIT}/test_sensitivity_bounds.py",)),
-    *_of(PRIVACY, "release chain", (f"{UNIT}/test_release_value.py", f"{UNIT}/test_chain.py")),
+    *_of(PRIVACY, "release", ("tests/unit/schemes/test_measurement_keys.py",)),
     *_of(PRIVACY, "zones", (f"{UNIT}/test_zones.py",)),
     *_of(PRIVACY, "accounting planning", (f"{UNIT}/test_accounting.py", f"{UNIT}/test_planning.py")),
     *_of(PRIVACY, "composition", (f"{UNIT}/test_composition.py", f"{UNIT}/test_accounting.py")),
     *_of(PRIVACY, "periods", (f"{UNIT}/test_periods.py", f"{UNIT}/test_charges.py")),
     *_of(PRIVACY, "charges", (f"{UNIT}/test_charges.py", f"{UNIT}/test_planning.py", *OF_LEDGER)),
     *_of(PRIVACY, "promise", (f"{UNIT}/test_what_charges_mean.py",)),
-    *_of(PRIVACY, "accounts reading", (*OF_CHAINS, *OF_DECISIONS)),
+    *_of(PRIVACY, "accounts", (*OF_CHAINS, *OF_DECISIONS)),
     *_of(PRIVACY, "acts policy", OF_DECISIONS),
-    *_of(PRIVACY, "drawn", ("tests/privacy/test_other_settings.py", "tests/graph/test_published_week_stays.py")),
     *_of(SCHEMES, "__init__ additive fourier lowrank scheme run", OF_SCHEMES, (*ESTIMATION, *PUBLISHED)),
     *_of(SCHEMES, "drawn_tables", ("tests/unit/schemes/test_drawn_tables.py",)),
     *_of(MOVING, "budgets perturbation schemes windows", OF_MOVING, (*ESTIMATION, *PUBLISHED)),
@@ -104,7 +102,7 @@ TARGETS = [
     *_models("kept_per_user visits_per_user squares_per_user", "tests/unit/resources/sql/test_engine.py"),
     *_of("resources", "measurements", (*OF_LEDGER, "tests/privacy/test_drawn_once.py")),
     *_of("resources", "draws", (*OF_LEDGER, "tests/privacy/test_drawn_once.py")),
-    *_of("resources/ledger", "ledger charging medium opening sqlite deciding", OF_DECISIONS),
+    *_of("resources/ledger", "ledger charging opening sqlite deciding", OF_DECISIONS),
     *_of("resources/ledger", "witnesses", (*OF_LEDGER, "tests/privacy/test_second_draw.py")),
     *_of("resources", "signing", ("tests/unit/resources/test_signing.py",)),
     *_of("resources", "anchors", OF_ANCHORS),
