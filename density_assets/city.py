@@ -31,10 +31,9 @@ from density_assets.settings.values import is_url
 from resources.anchors import Anchors
 from resources.draws import witnesses_under
 from resources.keys import Keys
-from resources.ledger.charging import Order, may_charge
-from resources.ledger.chosen_book import book_of
-from resources.ledger.ledger import Ledger
+from resources.ledger.ledger import Ledger, Order, may_charge
 from resources.ledger.opening import open_by_itself
+from resources.ledger.sqlite import book_of
 from resources.ledger.witnesses import Witnesses
 from resources.measurements import Measurements
 from resources.sql.duckdb_engine import DuckdbEngine

@@ -26,9 +26,8 @@ from density_assets.privacy.events import to_record
 from density_assets.privacy.release import FORMAT
 from density_assets.publication.files import draw_file
 from density_assets.settings.city import CITY_NAME
-from resources.ledger.heads import noted_heads
 from resources.ledger.ledger import Ledger
-from resources.ledger.witnesses import Named, Witnesses, witnesses_of
+from resources.ledger.witnesses import Named, Witnesses, noted_heads, witnesses_of
 from resources.tables.files import make_folder, write_durably
 
 Values = dict[str, NDArray[Any]]

@@ -35,10 +35,8 @@ from resources.draws import (
     witnesses_under,
 )
 from resources.ledger.book import LedgerError
-from resources.ledger.charging import Order
-from resources.ledger.heads import note_head
-from resources.ledger.ledger import Ledger
-from resources.ledger.witnesses import NOTHING, Witnesses
+from resources.ledger.ledger import Ledger, Order
+from resources.ledger.witnesses import NOTHING, Witnesses, note_head
 from resources.tables.files import make_folder, private_files, write_durably
 from resources.tables.store import Store
 

@@ -162,8 +162,8 @@ def sign(
 
 def _tables(service: str | None, to: str | None) -> int:
     """Print what an owner runs to make the tables of a ledger, or run it."""
-    from resources.ledger.chosen_book import shared_book
     from resources.ledger.postgres_tables import SERVICE, tables_sql
+    from resources.ledger.sqlite import shared_book
 
     role = service or SERVICE
     statements = tables_sql(role)
@@ -179,8 +179,8 @@ def _tables(service: str | None, to: str | None) -> int:
 def _copy(city: "City", to: str | None, copied_by: "Act", known: "Witnesses") -> int:
     """Copy the ledger to another book, with all draws that are stored."""
     from resources.draws import contents_of_draws, fetch_draws
-    from resources.ledger.chosen_book import book_at
     from resources.ledger.opening import copy_to
+    from resources.ledger.sqlite import book_at
 
     if to is None:
         raise BadInput("copy needs --to, a file or postgresql://ROLE@HOST:PORT/DATABASE")

@@ -47,8 +47,8 @@ def check(
 
 def _what_next(city: "City", week: str | None, *, ready: bool) -> Iterator[str]:
     """Where to go from here, in commands that can be typed as they stand but for who and why."""
-    from density_assets.privacy.acknowledged import acknowledged
     from density_assets.privacy.acts import act_under
+    from density_assets.privacy.policy import acknowledged
 
     accounts = city.ledger.accounts()
     who = "" if act_under(city.settings, None, None) else " --by NAME --reason WHY"
@@ -66,7 +66,7 @@ def _what_next(city: "City", week: str | None, *, ready: bool) -> Iterator[str]:
 
 def _acknowledge(city: "City", looked_by: "Act") -> str:
     """Record that somebody has looked at what the files are understood as; nothing that was found is recorded."""
-    from density_assets.privacy.acknowledged import APPROVAL, acknowledged, acknowledgement, input_digest
+    from density_assets.privacy.policy import APPROVAL, acknowledged, acknowledgement, input_digest
 
     digest = input_digest(city.settings)[:12]
     if city.synthetic:

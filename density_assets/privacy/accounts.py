@@ -248,7 +248,7 @@ def _read_entry(record: Record) -> Entry:
     row = record["row"]
     if record.keys() != COLUMNS:
         raise NotWhole(f"entry {row} of the ledger has columns that no entry has")
-    if record["format"] != FORMAT:
+    if not _has_type(record["format"], int) or record["format"] != FORMAT:
         raise NotWhole(f"entry {row} of the ledger must be of format {FORMAT}, got {record['format']!r}")
     if record["kind"] not in BODIES:
         raise NotWhole(

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from scipy.optimize import brentq
 
 from density_assets.errors import BadInput
-from density_assets.privacy.accounting import spent
-from density_assets.privacy.composition import compose
+from density_assets.privacy.composition import compose, spent
 from density_assets.privacy.events import Event
 
 # Floating-point sums precede some of the noise, and noise on integers is a little above the continuous one that is

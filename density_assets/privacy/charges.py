@@ -7,8 +7,16 @@ from typing import Any
 
 from density_assets.privacy.composition import NOTHING, Composition, compose
 from density_assets.privacy.events import Event, to_record
-from density_assets.privacy.periods import Period, Weeks, calendar_year, monday_of, periods_with, rolling_years, worst
-from density_assets.privacy.planning import releases_that_fit
+from density_assets.privacy.periods import (
+    Period,
+    Weeks,
+    calendar_year,
+    monday_of,
+    periods_with,
+    releases_that_fit,
+    rolling_years,
+    worst,
+)
 from density_assets.privacy.release import Charge
 from density_assets.settings import Settings
 

@@ -4,9 +4,16 @@ A policy is a TOML file that the officer writes. It takes effect when it is reco
 and is enforced there, before anything is charged; who edits the file afterwards changes nothing. A policy that names
 the officer's key can be replaced only by one that is signed with it. The signature covers the ledger and the policy
 that is replaced too, so that an old one cannot be put back, and stands in the ledger, where every reader checks it.
+
+Whatever a policy says, a person must look at how records of real people are read before the first charge for them.
+Files that are read wrongly, by another column, zone or spelling, give a week of noise which is paid for all the same.
+So somebody must have run `density check` and acknowledged what it found, once for each way of reading them. That is an
+entry of the ledger, an approval of the input settings by their digest, and holds for every machine that shares it. It
+holds nothing that was computed from records, and neither does the question.
 """
 
 import hashlib
+import json
 import tomllib
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
@@ -16,10 +23,17 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from density_assets.errors import BadInput, nearest
 from density_assets.privacy.accounts import Accounts, Entry, NotWhole
 from density_assets.privacy.acts import Act
-from density_assets.privacy.charges import Budget
+from density_assets.privacy.charges import Budget, is_simulated
 from density_assets.privacy.release import FORMAT, Charge
+from density_assets.settings import Settings
 
 POLICY_CHANGE = f"density policy {FORMAT}\n".encode()  # before what an officer signs
+APPROVAL = "approval"  # the kind of entry
+INPUT = "input"  # what is approved
+# What of [city] does not say how files are read. Whatever is not named here is taken to.
+NOT_READ_BY = frozenset(
+    {"name", "population", "first_week", "last_week", "users", "seed", "regions", "region_id", "region_name"}
+)
 Limit = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]
 Names = tuple[Annotated[str, Field(min_length=1, max_length=200)], ...]
 
@@ -192,3 +206,41 @@ def _refuse_others(what: str, act: Act, names: Names | None) -> None:
 
 def _words(must: str, got: str) -> str:
     return f"the policy in force says: {must}; got {got}. Nothing was charged and nothing drawn"
+
+
+def input_digest(settings: Settings) -> str:
+    """What a way of reading files is known by: sources, columns, zones, filters, as the settings spell them.
+
+    Paths are those of the settings file, so that the folder may move. Defaults are left out, so that a setting which a
+    later version adds asks nobody anew.
+    """
+    read = settings.city.model_dump(mode="json", exclude=set(NOT_READ_BY), exclude_defaults=True)
+    return hashlib.sha256(json.dumps(read, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def acknowledgement(settings: Settings) -> dict[str, Any]:
+    """What the ledger keeps of it, besides who and why."""
+    return {"what": INPUT, "city": settings.city.name, "inputs": input_digest(settings)}
+
+
+def acknowledged(accounts: Accounts, settings: Settings) -> bool:
+    """Whether somebody has acknowledged how a city's files are read today."""
+    return accounts.newest(APPROVAL, **acknowledgement(settings)) is not None
+
+
+def refuse_unacknowledged(accounts: Accounts, due: Sequence[Charge], settings: Settings) -> None:
+    """Raise if charges for real people are due and nobody has acknowledged how their files are read.
+
+    A revision of a week that was charged before is not asked for again, whatever the settings have become.
+    """
+    new = [charge for charge in due if not accounts.charges_of(charge.population, charge.which)]
+    if not new or is_simulated(new[0].population) or acknowledged(accounts, settings):
+        return
+    earlier = any(entry.body.get("city") == settings.city.name for entry in accounts.all_of(APPROVAL, what=INPUT))
+    raise BadInput(
+        "before the first charge for real people a person must look at what their files are understood as; nobody has "
+        f"for these input settings of {settings.city.name} ([city]: "
+        f"{'they have changed since' if earlier else 'sources, columns, zones'}): run `density check --settings FILE`, "
+        "read it, and acknowledge it, whatever it says: `density check --settings FILE --acknowledge --by NAME "
+        "--reason WHY`. Nothing was charged and nothing drawn"
+    )

@@ -8,10 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from density_assets.privacy.accounting import spent
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.charges import Budget, Row, charged_events
-from density_assets.privacy.composition import compose
+from density_assets.privacy.composition import compose, spent
 from density_assets.privacy.estimates import FINAL, Estimated
 from density_assets.privacy.events import Event
 from density_assets.privacy.periods import monday_of

@@ -2,6 +2,8 @@
 
 The file is never trusted further than it can be checked: every read begins with SQLite's own check of its pages and
 indexes, takes the rows from the table itself and not by way of an index, and leaves all looking up to Python.
+
+A home has such a book unless its settings name a database that it shares.
 """
 
 import os
@@ -10,12 +12,14 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock
 
+from density_assets.errors import BadInput
 from density_assets.privacy.accounts import Record
-from resources.ledger.book import LedgerError, Writer
+from density_assets.settings import Settings
+from resources.ledger.book import Book, LedgerError, Writer
 from resources.tables.files import make_folder, private_files
 
 _SCHEMA = """
@@ -29,6 +33,8 @@ create table if not exists entries (
     hash text not null unique
 );
 """
+LEDGER = "ledger.sqlite"  # of a home
+SCHEME = "postgresql://"
 MACHINE = Path("/etc/machine-id")
 
 # What is wrong with a disk, a lock or a permission, and not with the content of the file.
@@ -193,3 +199,39 @@ def _guard(connection: sqlite3.Connection) -> None:
 def _insert(connection: sqlite3.Connection, row: Record) -> None:
     names, marks = ", ".join(row), ", ".join(f":{name}" for name in row)
     connection.execute(f"insert into entries ({names}) values ({marks})", row)  # noqa: S608  # our names
+
+
+if TYPE_CHECKING:
+    from resources.ledger.postgres import PostgresBook
+
+
+def book_of(settings: Settings, home: Path) -> Book:
+    """The book that settings name; by default a file of the home."""
+    url = settings.ledger.url
+    return book_at(url.get_secret_value()) if url else SqliteBook(home / LEDGER)
+
+
+def book_at(address: str) -> Book:
+    """The book at the URL of a database, or in a file."""
+    if address.startswith(SCHEME):
+        return shared_book(address)
+    if "://" in address:
+        raise BadInput(
+            f"a ledger is kept in a file or at an address that begins with {SCHEME}, got another kind of address (not "
+            "repeated, since it may hold a password)"
+        )
+    if "password=" in address:
+        raise BadInput("a ledger is kept in a file or at an address, got a list of connection words (not repeated)")
+    return SqliteBook(Path(address).absolute())
+
+
+def shared_book(url: str) -> "PostgresBook":
+    """The book in a database; imported here, because who keeps a file needs none of it."""
+    try:
+        from resources.ledger.postgres import PostgresBook
+    except ImportError as lacking:
+        raise BadInput(
+            f"a ledger in PostgreSQL needs psycopg, which is not here ({lacking}): "
+            "pip install 'density-assets[postgres]'"
+        ) from None
+    return PostgresBook(url)

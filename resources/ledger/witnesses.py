@@ -3,9 +3,15 @@
 A ledger can be lost, cut, or replaced by an older copy, and would then pay for a second draw of a week that is out. It
 cannot be so as long as one thing that names what it held is left: a stored draw, a statement, a published chain, a
 manifest, a released table, an anchor outside. Each is a witness; nothing is drawn while one of them is contradicted.
+
+Witnesses that are made from a draw protect what is older than themselves: between a draw and its first published file
+nothing would miss the newest rows. So every row that a draw stands on is noted beside the ledger, in a file of its own,
+before the first random number. Whoever cuts the ledger must cut this file too, which an anchor outside does not let
+them.
 """
 
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -18,6 +24,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from density_assets.privacy.accounts import Accounts
+from density_assets.publication.verify import Damaged, canonical, read_json, shaped
+from resources.ledger.book import LedgerError
 
 TOTALS = "noisy_totals"
 CLUSTERS = "clusters"  # made of draws only where places share a cluster; else of the public list
@@ -28,6 +36,7 @@ LEFT_BY_RELEASES = (
     *("audit.html", "release.duckdb", "measurements/*", "tables/*/*.parquet"),
     *("tables/ledger.parquet", "tables/audit_page.parquet", "tables/signed_register.parquet"),
 )
+HEADS = "ledger.heads"  # of a home; one JSON line for each head, oldest first
 TAIL = 8192  # bytes: the last row of a published chain is shorter
 HASH = re.compile(rb'"hash": ?"([0-9a-f]{64})"')
 
@@ -196,3 +205,39 @@ def _lacking(kind: str, named: Iterable[Named], known: Iterable[str]) -> Iterato
     held = frozenset(known)
     lacking = {it.what: it.where for it in named if it.what not in held}
     return (f"{kind} {what[:12]}, named by {where}" for what, where in lacking.items())
+
+
+def note_head(home: Path, accounts: Accounts) -> None:
+    """Note the newest entry, on disk when this returns; nothing if it was the last that was noted."""
+    line = canonical({"ledger": accounts.identity, "row": len(accounts.entries), "head": accounts.head}) + b"\n"
+    file = home / HEADS
+    if file.exists() and file.read_bytes().endswith(line):
+        return
+    handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        if os.write(handle, line) != len(line):
+            raise OSError(28, "the disk is full", str(file))
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def noted_heads(home: Path) -> Witnesses:
+    """What was noted under a home; the end of a line that was cut off by a crash says nothing."""
+    file = home / HEADS
+    if not file.exists():
+        return NOTHING
+    hashes, ledgers = [], []
+    for number, line in enumerate(file.read_bytes().splitlines(keepends=True), start=1):
+        if not line.endswith(b"\n"):
+            continue
+        try:
+            said = shaped(read_json(line), "it", ledger="text", row="a whole number from 1", head="text")
+        except Damaged:
+            raise LedgerError(
+                f"line {number} of {file} must be as it was written, but it is damaged: restore {HEADS} with the "
+                "ledger, from the same backup"
+            ) from None
+        hashes.append(Named(said["head"], HEADS))
+        ledgers.append(Named(said["ledger"], HEADS))
+    return Witnesses(hashes=tuple(hashes), ledgers=tuple(ledgers))

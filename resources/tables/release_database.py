@@ -124,7 +124,7 @@ def _table(name: str) -> str:
 
 def _versions(folder: Path) -> Versions:
     files = [*sorted(folder.glob("*.parquet")), *sorted(folder.glob(f"*/{WEEKS}"))]
-    return {str(file.relative_to(folder)): _version(file) for file in files}
+    return {str(file.relative_to(folder)): _version(file) for file in files if file.stem != LISTED}
 
 
 def _version(file: Path) -> Version:

@@ -43,7 +43,7 @@ def test_a_deleted_ledger_is_missed_by_every_single_witness(attack, left):
         with pytest.raises(LedgerError, match="named by"):
             open_for_people(city.ledger, ACT, city.keys.new, city.measurements.found(), adopt=adopt)
     assert "a ledger must be opened by a person" in attack.again()[0]
-    assert not Ledger(attack.home).accounts().exists
+    assert not Ledger(attack.home).accounts().opened
 
 
 def test_no_new_ledger_opens_beside_anything_that_a_release_left(attack):
@@ -89,7 +89,7 @@ def test_with_every_witness_gone_the_anchor_outside_is_enough(attack, released_w
     with pytest.raises(LedgerError, match="the anchor"):
         open_for_people(city.ledger, ACT, city.keys.new, city.witnesses())
     assert "a ledger must be opened by a person" in attack.again()[0]
-    assert not Ledger(attack.home).accounts().exists
+    assert not Ledger(attack.home).accounts().opened
 
 
 def test_a_cut_tail_is_missed_by_every_single_witness(attack):

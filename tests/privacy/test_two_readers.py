@@ -14,7 +14,7 @@ from forging import FORGER, OFFICER, OPERATOR
 from signed_release import WEEK, WHO, Book, Release, make_release, open_book
 
 from density_assets.privacy.accounts import NotWhole, read_accounts
-from density_assets.privacy.acknowledged import acknowledgement
+from density_assets.privacy.policy import acknowledgement
 from density_assets.publication.verify import Chain, Damaged
 from density_assets.settings import Settings
 

@@ -5,16 +5,15 @@ from pathlib import Path
 
 from density_assets.city import City
 from density_assets.errors import BadInput
-from density_assets.privacy.acknowledged import APPROVAL, acknowledged, acknowledgement
 from density_assets.privacy.acts import Act
 from density_assets.privacy.charges import Budget
 from density_assets.privacy.noise import OpenDpNoise
+from density_assets.privacy.policy import APPROVAL, acknowledged, acknowledgement
 from density_assets.settings import PrivacySettings, Settings, load_settings
 from resources.ledger.book import medium_digest
-from resources.ledger.charging import Order
-from resources.ledger.chosen_book import book_at
-from resources.ledger.ledger import Ledger
+from resources.ledger.ledger import Ledger, Order
 from resources.ledger.opening import open_for_people, say_moved
+from resources.ledger.sqlite import book_at
 from resources.ledger.witnesses import NOTHING, Witnesses
 from resources.measurements import Measurements
 from resources.tables.store import Store

@@ -10,8 +10,8 @@ import pytest
 from postgres import OWNER, SERVICE, USER, Server
 
 from density_assets.privacy.accounts import Record
-from resources.ledger.chosen_book import book_at
 from resources.ledger.ledger import Ledger
+from resources.ledger.sqlite import book_at
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from density_assets.packages import NAMES
 from density_assets.publication.software import COMMIT
 from density_assets.settings import Settings
 from density_assets.settings.environment import HOME
-from resources.ledger.chosen_book import shared_book
 from resources.ledger.postgres_tables import SERVICE
+from resources.ledger.sqlite import shared_book
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"

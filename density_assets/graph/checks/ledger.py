@@ -7,8 +7,7 @@ from density_assets.graph.step import Step
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.charges import budget_to_show, population_name, weekly_costs
 from density_assets.privacy.composition import compose
-from density_assets.privacy.periods import WEEK, YEAR, rolling_years, worst
-from density_assets.privacy.planning import weeks_that_fit
+from density_assets.privacy.periods import WEEK, YEAR, rolling_years, weeks_that_fit, worst
 from density_assets.privacy.policy import under_policy
 from density_assets.schemes.scheme import Plan
 

@@ -8,8 +8,7 @@ import pytest
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from density_assets.privacy.accounting import spent
-from density_assets.privacy.composition import compose
+from density_assets.privacy.composition import compose, spent
 from density_assets.privacy.events import Gaussian, Laplace, Selection
 
 DELTA = 2e-6

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from density_assets.privacy.acknowledged import NOT_READ_BY, input_digest
+from density_assets.privacy.policy import NOT_READ_BY, input_digest
 from density_assets.settings import PrivacySettings, Settings, load_settings
 from density_assets.settings.city import CitySettings
 

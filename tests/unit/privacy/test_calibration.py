@@ -7,8 +7,8 @@ import pytest
 
 from density_assets.errors import BadInput
 from density_assets.privacy import published
-from density_assets.privacy.accounting import spent
 from density_assets.privacy.calibration import calibrate, gaussian_sigma, laplace_scale, selection_epsilon
+from density_assets.privacy.composition import spent
 from density_assets.privacy.events import Gaussian, Laplace, Selection
 from density_assets.schemes import SCHEMES
 from density_assets.settings import PrivacySettings, SchemeSettings, Settings

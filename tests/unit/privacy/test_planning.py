@@ -5,7 +5,7 @@ import pytest
 from density_assets.errors import BadInput
 from density_assets.privacy.composition import NOTHING, compose, gaussian_epsilon
 from density_assets.privacy.events import Gaussian
-from density_assets.privacy.planning import AHEAD, epsilon_that_fits, releases_that_fit, weeks_that_fit
+from density_assets.privacy.periods import AHEAD, epsilon_that_fits, releases_that_fit, weeks_that_fit
 
 DELTA = 1e-5
 WEEK = compose([Gaussian("week", 1_250.0, 100.0)])  # 52 of them cost 2.337

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import log_ndtr
 
-from density_assets.privacy.accounting import spent
+from density_assets.privacy.composition import spent
 from density_assets.privacy.events import (
     Event,
     Gaussian,

@@ -280,5 +280,5 @@ def test_a_ledger_does_not_open_by_itself_against_an_anchor(tmp_path):
     again = City(settings, tmp_path / "home")
     with pytest.raises(LedgerError, match="named by the anchor"):
         again.open_ledger(lambda _: None)
-    assert not again.ledger.accounts().exists
+    assert not again.ledger.accounts().opened
     assert not list(again.home.glob("keys/*"))  # nor is a key made for it

@@ -12,7 +12,7 @@ from density_assets.geography.overlaps import overlaps
 from density_assets.geography.places import Places
 from density_assets.geography.voronoi import tower_cells
 from density_assets.people.population import simulate_week
-from density_assets.privacy.accounting import spent
+from density_assets.privacy.composition import spent
 from density_assets.privacy.noise import SimulatedNoise
 from density_assets.schemes import SCHEMES
 from density_assets.schemes.run import cell_density, draw, run

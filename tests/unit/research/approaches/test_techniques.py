@@ -8,7 +8,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from density_assets.errors import BadInput
-from density_assets.privacy.accounting import spent
+from density_assets.privacy.composition import spent
 from density_assets.research.approaches.approaches_study import APPROACHES_STUDY, parameters
 from density_assets.research.approaches.finding import FINDERS
 from density_assets.research.approaches.techniques import TECHNIQUES, technique_named

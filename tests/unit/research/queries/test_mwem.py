@@ -5,7 +5,7 @@ import pytest
 from small_crowd import counts, kept
 
 from density_assets.errors import BadInput
-from density_assets.privacy.accounting import spent
+from density_assets.privacy.composition import spent
 from density_assets.privacy.events import Gaussian, Selection
 from density_assets.research.queries.mwem import (
     MWEM,

@@ -6,7 +6,7 @@ from scipy.sparse import vstack
 from small_crowd import counts, kept
 
 from density_assets.errors import BadInput
-from density_assets.privacy.accounting import spent
+from density_assets.privacy.composition import spent
 from density_assets.privacy.events import Gaussian
 from density_assets.research.queries.noisy_answers import (
     NOISY_ANSWERS,

@@ -7,7 +7,7 @@ import pytest
 from small_crowd import DeafNoise, crowd
 
 from density_assets.errors import BadInput
-from density_assets.privacy.accounting import spent
+from density_assets.privacy.composition import spent
 from density_assets.privacy.events import Laplace
 from density_assets.privacy.noise import SimulatedNoise
 from density_assets.quality.accuracy import pearson

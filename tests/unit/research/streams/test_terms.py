@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from density_assets.errors import BadInput
-from density_assets.privacy.accounting import spent
+from density_assets.privacy.composition import spent
 from density_assets.privacy.events import Gaussian, Laplace
 from density_assets.research.streams.terms import (
     Charge,

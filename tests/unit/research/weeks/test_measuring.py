@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from density_assets.estimation.weeks.measured import Measured
-from density_assets.privacy.accounting import spent
+from density_assets.privacy.composition import spent
 from density_assets.research.weeks.cities import planned
 from density_assets.research.weeks.counting import WeekCounts, WeeksPromise, measure, queries
 from density_assets.research.weeks.estimators import Filtered, held, mean_of_weeks, week_alone, week_by_week, width

@@ -5,9 +5,8 @@ import pytest
 from density_assets.errors import BadInput
 from density_assets.settings import Settings, load_settings
 from resources.ledger.book import LedgerError
-from resources.ledger.chosen_book import book_at, book_of
 from resources.ledger.ledger import Ledger
-from resources.ledger.sqlite import SqliteBook
+from resources.ledger.sqlite import SqliteBook, book_at, book_of
 
 
 def test_a_list_of_connection_words_is_no_file():

@@ -11,11 +11,17 @@ from ledgers import ACT, BUDGET, order
 
 from density_assets.errors import BadInput
 from density_assets.privacy.accounts import row_hash
-from density_assets.privacy.acknowledged import input_digest
 from density_assets.privacy.acts import BY, REASON, Act, act_of, act_under, needed, of_nobody
 from density_assets.privacy.charges import Budget, BudgetRefused
-from density_assets.privacy.policy import PolicyRefused, parse_policy, policy_body, policy_to_sign, under_policy
-from density_assets.publication.spending import changes, decisions
+from density_assets.privacy.policy import (
+    PolicyRefused,
+    input_digest,
+    parse_policy,
+    policy_body,
+    policy_to_sign,
+    under_policy,
+)
+from density_assets.publication.decided import changes, decisions
 from density_assets.publication.verify import Chain, signature_holds
 from density_assets.settings import OperatorSettings, Settings, load_settings
 from resources.ledger.book import LedgerError

@@ -9,8 +9,8 @@ from charges import NOBODY, charge, drawn, monday, paid
 from ledgers import ACT, KEY, acknowledge_input, opened_ledger, order
 
 from density_assets.errors import BadInput
-from density_assets.privacy.acknowledged import acknowledgement
 from density_assets.privacy.acts import Act
+from density_assets.privacy.policy import acknowledgement
 from density_assets.settings import Settings
 from density_assets.settings.city import CitySettings
 from resources.ledger.book import LedgerError

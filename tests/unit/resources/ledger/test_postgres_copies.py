@@ -20,10 +20,9 @@ from density_assets.privacy.accounts import row_hash
 from density_assets.privacy.acts import Act
 from resources.draws import contents_of_draws, fetch_draws, share_draws
 from resources.ledger.book import LedgerError
-from resources.ledger.chosen_book import book_at
 from resources.ledger.ledger import Ledger
 from resources.ledger.opening import backup, copy_to, restore, say_moved
-from resources.ledger.sqlite import SqliteBook
+from resources.ledger.sqlite import SqliteBook, book_at
 from resources.ledger.witnesses import NOTHING
 
 
@@ -113,7 +112,7 @@ def test_a_copy_that_cannot_be_written_leaves_the_ledger_open(postgres, database
         with pytest.raises(LedgerError, match=said):
             copy_to(file.ledger, book_at(url), ACT, NOTHING, found)
         assert same_rows(file.ledger.book.read(), before)
-    assert not database.ledger.accounts().exists
+    assert not database.ledger.accounts().opened
     copy_to(file.ledger, database.ledger.book, ACT, NOTHING, draws)  # and what failed does not stand in its way
 
 
@@ -132,7 +131,7 @@ def test_a_copy_whose_commit_is_lost_leaves_no_second_payer(database, tmp_path, 
         copy_to(file, database.ledger.book, ACT, NOTHING, draws_of(tmp_path))
     with pytest.raises(LedgerError, match="is a copy or was moved"):
         file.refuse_unready("subscribers")
-    assert not database.ledger.accounts().exists
+    assert not database.ledger.accounts().opened
     say_moved(file, Act("ann", "the copy was given up"), NOTHING)
     file.refuse_unready("subscribers")
 

@@ -9,9 +9,9 @@ from shelves import PostgresShelf, same_rows
 from density_assets.errors import BadInput
 from density_assets.privacy.accounts import row_hash
 from resources.ledger.book import LedgerError
-from resources.ledger.chosen_book import book_at
 from resources.ledger.ledger import Ledger
 from resources.ledger.postgres_tables import tables_sql
+from resources.ledger.sqlite import book_at
 
 
 @pytest.mark.parametrize("table", ["entries", "draws"])
@@ -65,7 +65,7 @@ def test_a_role_that_was_given_nothing_is_told_whom_to_ask(database):
 
 def test_before_the_owner_made_the_tables_there_is_no_ledger_and_nothing_is_written(postgres, tmp_path):
     shelf = PostgresShelf(postgres.new_database(), tmp_path)
-    assert not shelf.ledger.accounts().exists
+    assert not shelf.ledger.accounts().opened
     with pytest.raises(LedgerError, match="tables of a ledger must be made by their owner"):
         opened_ledger(tmp_path, shelf.url)
 
