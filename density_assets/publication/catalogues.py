@@ -312,8 +312,7 @@ def deployment(dataset: Dataset) -> bytes:
         "administrative": {
             "sources": publication.homepage or NOT_STATED,
             "notes": (
-                f"scheme {statement['scheme']}; the signed manifest beside this file "
-                "lists every file of the release"
+                f"scheme {statement['scheme']}; the signed manifest beside this file lists every file of the release"
             ),
             "registry_authors": [dataset.publisher],
         },

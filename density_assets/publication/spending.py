@@ -14,12 +14,23 @@ from itertools import accumulate, groupby, pairwise
 from typing import Any
 
 from density_assets.privacy.accounts import Accounts, Body, Entry
-from density_assets.privacy.acknowledged import INPUT
 from density_assets.privacy.charges import Budget, Row, population_name, weekly_costs
 from density_assets.privacy.composition import NOTHING, Composition, compose
 from density_assets.privacy.events import Event
-from density_assets.privacy.periods import WEEK, YEAR, Period, Weeks, calendar_year, periods_with, rolling_years, worst
-from density_assets.privacy.planning import AHEAD, epsilon_that_fits, weeks_that_fit
+from density_assets.privacy.periods import (
+    AHEAD,
+    WEEK,
+    YEAR,
+    Period,
+    Weeks,
+    calendar_year,
+    epsilon_that_fits,
+    periods_with,
+    rolling_years,
+    weeks_that_fit,
+    worst,
+)
+from density_assets.privacy.policy import INPUT
 from density_assets.privacy.release import Charge
 from density_assets.schemes import SCHEMES
 from density_assets.schemes.expected import expected_errors, expected_worth, foreseen_noise

@@ -7,7 +7,7 @@ import pytest
 from small_crowd import HEAVY, DeafNoise, crowd, joined, nobody
 
 from density_assets.errors import BadInput
-from density_assets.privacy.accounting import spent
+from density_assets.privacy.composition import spent
 from density_assets.quality.accuracy import pearson
 from density_assets.research.approaches.town import town
 from density_assets.research.trajectories import dp_where, markov, ngrams, private_statistics

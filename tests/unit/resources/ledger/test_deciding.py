@@ -21,7 +21,7 @@ from density_assets.privacy.policy import (
     policy_to_sign,
     under_policy,
 )
-from density_assets.publication.decided import changes, decisions
+from density_assets.publication.spending import changes, decisions
 from density_assets.publication.verify import Chain, signature_holds
 from density_assets.settings import OperatorSettings, Settings, load_settings
 from resources.ledger.book import LedgerError
