@@ -7,7 +7,7 @@ import pytest
 from scipy.linalg import hadamard
 
 from density_assets.errors import BadInput
-from density_assets.privacy.accounting import spent
+from density_assets.privacy.composition import spent
 from density_assets.privacy.events import Gaussian
 from density_assets.research.queries.attacks_on_answers import (
     NO_PAIR,
