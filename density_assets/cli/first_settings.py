@@ -21,9 +21,8 @@ from density_assets.cli.guess import Beginning, Guess, first_of, path_from
 from density_assets.errors import BadInput, nearest
 from density_assets.geography.cells import read_frame
 from density_assets.geography.coordinate_systems import DEGREES
+from density_assets.geography.lists import public_files, read_whole_file
 from density_assets.geography.nearest_zone import nearest_zone
-from density_assets.geography.public_csv import CSV_DAMAGE, read_public_csv
-from density_assets.geography.public_files import is_parquet, public_files, refuse_nothing
 from density_assets.records.usual_names import USUAL, bare, named_as
 from density_assets.settings.city import CITY_NAME, CitySettings
 
@@ -157,12 +156,7 @@ def _towers(out: Path, towers: Path, rows: pl.DataFrame, areas: Any, of_records:
 
 def antennas(towers: Path) -> pl.DataFrame:
     """The last of the files that the list is made of."""
-    file = public_files(towers)[-1]
-    refuse_nothing([file], "towers")
-    try:
-        return pl.read_parquet(file) if is_parquet(file) else read_public_csv(file, "towers")
-    except CSV_DAMAGE as error:
-        raise BadInput(f"--towers must be CSV or Parquet, {file} gave {type(error).__name__}") from None
+    return read_whole_file(public_files(towers)[-1], "towers")
 
 
 def _pair(columns: Sequence[str]) -> tuple[str | None, str | None]:

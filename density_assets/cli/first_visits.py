@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from density_assets.cli.guess import Guess, path_from
 from density_assets.cli.taken_for import MOST_FILES
 from density_assets.errors import BadInput
-from density_assets.geography.public_files import is_parquet
+from density_assets.geography.lists import is_parquet
 from density_assets.records.damaged_files import named_if_damaged
 from density_assets.records.found_files import of_any_week
 from density_assets.records.understood import Understood, understood

@@ -113,7 +113,7 @@ def _of_this_machine(name: str, place: str) -> str:
 def _refuse_ours(beginning: "Beginning") -> None:
     """Raise if a file that is looked at is one that this software keeps."""
     from density_assets.cli.first_visits import samples_of
-    from density_assets.geography.public_files import public_files
+    from density_assets.geography.lists import public_files
     from density_assets.records.confinement import refuse_our_files
     from density_assets.settings.environment import home_here
     from resources.tables.roots import roots_under

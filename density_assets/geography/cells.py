@@ -15,8 +15,7 @@ from density_assets.errors import BadInput, missing_column, some
 from density_assets.geography.cells_and_towers import Cells
 from density_assets.geography.coordinate_systems import with_crs
 from density_assets.geography.cut_text import refuse_cut_text
-from density_assets.geography.identifiers import refuse_formulas, refuse_unprintable
-from density_assets.geography.public_files import is_parquet, public_files
+from density_assets.geography.lists import is_parquet, public_files, refuse_formulas, refuse_unprintable
 
 POLYGON_TYPES = [shapely.GeometryType.POLYGON, shapely.GeometryType.MULTIPOLYGON]
 OVERLAP_M2 = 1.0

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pyproj
 
 from density_assets.errors import BadInput
-from density_assets.geography.public_files import is_parquet, public_files
+from density_assets.geography.lists import is_parquet, public_files
 
 DEGREES = "EPSG:4326"  # longitude and latitude
 

@@ -14,9 +14,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from density_assets.errors import BadInput, some
-from density_assets.geography.listed_rows import numbers, read_rows
+from density_assets.geography.lists import numbers, read_list
 from density_assets.geography.overlaps import Overlaps
-from density_assets.geography.public_files import public_files
 from density_assets.geography.tables import antennas_inside
 
 LEAST_MASS = 1e-9  # of an antenna within the city; with less, what is left is rounding
@@ -47,7 +46,7 @@ def read_footprints(
     antennas: identifier and site of every antenna in the city.
     """
     antennas = antennas_inside(antennas)
-    rows = read_rows(public_files(path), {"antenna": tower, "cell": cell, "share": share}, "footprints")
+    rows = read_list(path, {"antenna": tower, "cell": cell, "share": share}, "footprints")
     shares = _probabilities(rows["share"], path, share)
     antenna = _places(_texts(rows["antenna"], path, tower), antennas["antenna_id"])
     place = _places(_texts(rows["cell"], path, cell), pl.Series(cell_ids))

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from density_assets.errors import BadInput, missing_column, some
 from density_assets.geography.cells import read_frame
-from density_assets.geography.identifiers import refuse_formulas, refuse_unprintable
-from density_assets.geography.public_tables import column_of, read_public_table, refuse_other_keys
+from density_assets.geography.lists import read_list, refuse_formulas, refuse_other_keys, refuse_unprintable
 from density_assets.settings import Settings
 from density_assets.settings.city import CitySettings
 
@@ -80,11 +79,9 @@ def regions_from(table: pl.DataFrame) -> Regions:
 
 def _of_table(path: Path, city: CitySettings) -> pl.DataFrame:
     """Cell, region and name of a table of its own."""
-    table = read_public_table(path, "regions")
-    cell = column_of(table, path, "cell_id", CELL, *([city.cell_id] if city.cell_id else []))
-    region = column_of(table, path, "region_id", city.region_id or REGION)
-    name = column_of(table, path, "region_name", city.region_name or region)
-    return table.select(pl.col(cell).alias(CELL), pl.col(region).alias(REGION), pl.col(name).alias(NAME))
+    region = city.region_id or REGION
+    roles = {CELL: [CELL, *filter(None, [city.cell_id])], REGION: region, NAME: city.region_name or region}
+    return read_list(path, roles, "regions", as_text=True)
 
 
 def _of_cells_file(path: Path, city: CitySettings) -> pl.DataFrame:

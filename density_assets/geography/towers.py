@@ -4,7 +4,6 @@ Several antennas on one point are one site: visits are counted per site, or a ph
 antennas of one mast would be counted twice.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -21,9 +20,7 @@ from scipy.spatial import cKDTree
 from density_assets.errors import BadInput, some
 from density_assets.geography.cells_and_towers import Cells, Towers
 from density_assets.geography.coordinate_systems import transformer
-from density_assets.geography.identifiers import refuse_unprintable
-from density_assets.geography.listed_rows import numbers, read_rows
-from density_assets.geography.public_files import public_files
+from density_assets.geography.lists import numbers, read_list, refuse_unprintable
 from density_assets.geography.validity import FROM, TO, newest, still_valid
 
 # Coordinates are rounded and projected on their way here; nearer than this is the same place.
@@ -56,8 +53,7 @@ def read_towers(
     """
     roles = {"tower_id": tower_id, "x": x, "y": y, FROM: valid_from, TO: valid_to}
     columns = {role: column for role, column in roles.items() if column is not None}
-    files = public_files(path)
-    listed = _in_one_order(read_rows(files, columns, "towers"), files)
+    listed = read_list(path, columns, "towers")
     rows = still_valid(listed, since, path, columns)
     if len(rows) == 0:
         raise BadInput(
@@ -86,17 +82,11 @@ def read_towers(
 
 def listed_points(path: Path, x: str, y: str) -> NDArray[np.float64]:
     """All points of an antenna list, as they stand there."""
-    return _points(read_rows(public_files(path), {"x": x, "y": y}, "towers"), path, x, y)
+    return _points(read_list(path, {"x": x, "y": y}, "towers"), path, x, y)
 
 
 def _points(rows: pl.DataFrame, path: Path, x: str, y: str) -> NDArray[np.float64]:
     return np.column_stack([numbers(rows[role], path, name, "coordinates") for role, name in (("x", x), ("y", y))])
-
-
-def _in_one_order(rows: pl.DataFrame, files: Sequence[Path]) -> pl.DataFrame:
-    """Rows of one file as they stand; of many by what they say: how Spark cuts files must not change a city."""
-    flat = [name for name, kind in rows.schema.items() if not kind.is_nested()]
-    return rows.sort(flat) if len(files) > 1 and flat else rows
 
 
 def _projected(raw: NDArray[np.float64], crs: str, metric: str, path: Path) -> NDArray[np.float64]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from density_assets.errors import BadInput
-from density_assets.geography.public_files import public_files
+from density_assets.geography.lists import public_files
 from density_assets.records.found_files import RecordFile
 from density_assets.settings import Settings
 from density_assets.settings.environment import SHARED_INSTANCE

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from density_assets.geography.public_csv import refuse_line_above
+from density_assets.geography.lists import refuse_line_above
 from density_assets.records.text_files import first_line
 from density_assets.sql_names import literal
 

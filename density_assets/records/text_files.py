@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from density_assets.errors import BadInput
-from density_assets.geography.public_csv import BYTE_ORDERS, TO_UTF8
+from density_assets.geography.lists import BYTE_ORDERS, TO_UTF8
 from density_assets.records.values import utf8
 
 FIRST_LINE_BYTES = 1 << 20

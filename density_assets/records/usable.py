@@ -6,7 +6,7 @@ everybody. A release of records that cannot be used is noise, and is paid for al
 
 from collections.abc import Mapping
 
-from density_assets.geography.public_csv import TO_UTF8
+from density_assets.geography.lists import TO_UTF8
 
 USABLE, LEFT_OUT = "usable", "left out by visit_where"
 # What to look at, by the reason that records are not used.

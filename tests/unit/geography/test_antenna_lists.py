@@ -10,7 +10,7 @@ from town import SIDE, X0, Y0, make_town
 
 from density_assets.errors import BadInput
 from density_assets.geography.cells import read_cells
-from density_assets.geography.public_files import public_files
+from density_assets.geography.lists import public_files
 from density_assets.geography.source import city_cells, city_towers
 from density_assets.geography.towers import read_towers
 from density_assets.records.confinement import refuse_our_files
