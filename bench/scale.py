@@ -26,7 +26,7 @@ import psutil
 from bench.measure import run
 from bench.steps import PARAMETERS, WEEK
 from density_assets.calendar import week_clock
-from density_assets.geography.embedded import embedded_city
+from density_assets.geography.source import embedded_city
 from density_assets.geography.tables import antennas_table, towers_table
 from density_assets.people.population import simulate_week
 from density_assets.settings import EngineSettings

@@ -13,8 +13,7 @@ from scipy.spatial import cKDTree
 
 from bench.measure import cost
 from density_assets.calendar import HOURS
-from density_assets.estimation.weeks.measured import Measured
-from density_assets.estimation.weeks.state import State
+from density_assets.estimation.weeks.state import Measured, State
 from density_assets.schemes.learning import estimate_after, learned
 
 Floats = NDArray[np.float64]

@@ -15,11 +15,10 @@ from bench.peers.question import Question, answer, nothing
 from bench.steps import PARAMETERS, WEEK
 from density_assets import series
 from density_assets.calendar import week_clock
-from density_assets.geography.embedded import embedded_city
-from density_assets.geography.overlaps import overlaps
+from density_assets.geography.overlaps import overlaps, tower_cells
 from density_assets.geography.places import Places
+from density_assets.geography.source import embedded_city
 from density_assets.geography.tables import antennas_table, towers_table
-from density_assets.geography.voronoi import tower_cells
 from density_assets.privacy.calibration import gaussian_sigma
 from density_assets.privacy.events import Gaussian
 from density_assets.privacy.noise import OpenDpNoise

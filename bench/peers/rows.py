@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bench.steps import WEEK
 from density_assets.calendar import HOURS, week_clock
-from density_assets.geography.embedded import embedded_city
+from density_assets.geography.source import embedded_city
 from density_assets.people.population import simulate_week
 
 VISITS_PER_USER = 13.6  # of the simulation

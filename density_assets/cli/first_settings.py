@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from density_assets.cli.first_visits import first_week_in, guessed_visits, sample_of
 from density_assets.cli.guess import Beginning, Guess, first_of, path_from
 from density_assets.errors import BadInput, nearest
-from density_assets.geography.cells import read_frame
-from density_assets.geography.coordinate_systems import DEGREES
+from density_assets.geography.cells import DEGREES, read_frame
 from density_assets.geography.lists import public_files, read_whole_file
 from density_assets.geography.nearest_zone import nearest_zone
 from density_assets.records.usual_names import USUAL, bare, named_as

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from density_assets.estimation.blocks import BlockDiagonal, some_rows
-from density_assets.estimation.kronecker import learn, modes, nearness, nothing
+from density_assets.estimation.kronecker import BlockDiagonal, learn, modes, nearness, nothing, some_rows
 
 Floats = NDArray[np.float64]
 

@@ -1,21 +1,110 @@
-"""Read the cells of a city from any polygon file GeoPandas reads, and refuse what cannot be a partition."""
+"""Read the cells of a city from any polygon file GeoPandas reads, and refuse what cannot be a partition.
 
+The coordinate system is the one a file carries, or the one that settings give where it carries none. GeoParquet that
+names none means longitude and latitude, says its standard; many programs forget to name theirs. To GDAL every text ends
+at the first NUL, so an identifier that holds one is refused before GDAL cuts it.
+"""
+
+import json
+import sqlite3
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import geopandas as gpd
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pyproj
 import shapely
 from numpy.typing import NDArray
 
 from density_assets.errors import BadInput, missing_column, some
 from density_assets.geography.cells_and_towers import Cells
-from density_assets.geography.coordinate_systems import with_crs
-from density_assets.geography.cut_text import refuse_cut_text
 from density_assets.geography.lists import is_parquet, public_files, refuse_formulas, refuse_unprintable
+from density_assets.sql_names import quoted
+
+DEGREES = "EPSG:4326"  # longitude and latitude
+
+
+def known_crs(crs: str, path: Path, what: str) -> pyproj.CRS:
+    """A coordinate system by its name; refused if pyproj knows none."""
+    try:
+        return pyproj.CRS(crs)
+    except pyproj.exceptions.ProjError:
+        raise _unknown(crs, path, what) from None
+
+
+def transformer(crs: str, metric: str, path: Path, what: str) -> pyproj.Transformer:
+    """From a coordinate system, by its name, to a metric one; refused if pyproj knows no way, as out of a local one."""
+    try:
+        return pyproj.Transformer.from_crs(crs, metric, always_xy=True)
+    except pyproj.exceptions.ProjError:
+        raise _unknown(crs, path, what) from None
+
+
+def _unknown(crs: str, path: Path, what: str) -> BadInput:
+    return BadInput(f"{path.name}: {what} must be one pyproj knows, such as {DEGREES}, got {crs!r}")
+
+
+def with_crs(frame: Any, crs: str | None, path: Path) -> Any:
+    """The areas with the system that settings give, if the file carries none; refused if it carries another."""
+    if crs is None:
+        return frame
+    given = known_crs(crs, path, "city.cells_crs")
+    if frame.crs is None or _undefined(frame.crs) or not _names_one(path):
+        return frame.set_crs(given, allow_override=True)
+    if not frame.crs.equals(given, ignore_axis_order=True):
+        raise BadInput(
+            f"{path.name}: city.cells_crs is for files that carry no coordinate system, got {crs}, but this one "
+            f"carries {frame.crs.to_string()!r}: leave city.cells_crs away, or write the file again with the right one"
+        )
+    return frame
+
+
+def _undefined(crs: pyproj.CRS) -> bool:
+    """GeoPackages have a row for each way not to know."""
+    return not (crs.is_geographic or crs.is_projected) or crs.name.lower().startswith("undefined")
+
+
+def _names_one(path: Path) -> bool:
+    """Whether a file says which system it is in; only GeoParquet may mean one without a word."""
+    files = [file for file in public_files(path) if is_parquet(file)]
+    return all(_named_in(file) for file in files)
+
+
+def _named_in(file: Path) -> bool:
+    about = json.loads((pq.read_schema(file).metadata or {})[b"geo"])
+    return "crs" in about["columns"][about["primary_column"]]
+
+
+JSON_SUFFIXES = {".geojson", ".json"}
+PACKAGE_SUFFIXES = {".gpkg"}
+
+
+def refuse_cut_text(path: Path, column: str) -> None:
+    """Raise if a GeoJSON file holds a NUL, or a column of a GeoPackage; in shapefiles it ends a text by right."""
+    suffix = path.suffix.lower()
+    if (suffix in JSON_SUFFIXES and _in_json(path)) or (suffix in PACKAGE_SUFFIXES and _in_package(path, column)):
+        raise BadInput(f"{path.name}: ids in {column!r} must not hold a NUL, found one: the id would be cut there")
+
+
+def _in_json(path: Path) -> bool:
+    content = path.read_bytes()
+    return b"\\u0000" in content or b"\0" in content
+
+
+def _in_package(path: Path, column: str) -> bool:
+    """GeoPackages are SQLite databases; their tables of features are listed in `gpkg_contents`."""
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as package:
+        for (table,) in package.execute("select table_name from gpkg_contents").fetchall():
+            columns = [name for _, name, *_ in package.execute(f"pragma table_info({quoted(table)})")]
+            if column in columns:
+                first = f"select max(instr(cast({quoted(column)} as blob), x'00')) from {quoted(table)}"  # noqa: S608  # quoted
+                return bool(package.execute(first).fetchone()[0])
+    return False
+
 
 POLYGON_TYPES = [shapely.GeometryType.POLYGON, shapely.GeometryType.MULTIPOLYGON]
 OVERLAP_M2 = 1.0

@@ -1,6 +1,6 @@
 """The public geography of a city: its cells and its tower sites, in one metric coordinate system.
 
-Only values live here; reading them from files is `cells.py` and `towers.py`, inventing them is `embedded.py`.
+Only values live here; reading them from files is `cells.py` and `towers.py`, inventing them is `source.py`.
 """
 
 import hashlib

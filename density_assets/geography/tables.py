@@ -8,9 +8,8 @@ import shapely
 
 from density_assets.errors import BadInput
 from density_assets.geography.cells_and_towers import Cells, Towers
-from density_assets.geography.cover import Cover
 from density_assets.geography.overlaps import Overlaps
-from density_assets.geography.places import Kind, Places
+from density_assets.geography.places import Cover, Kind, Places
 
 TOWER, CELL = "tower", "cell"
 GEOGRAPHY: dict[Kind, tuple[str, ...]] = {  # the assets that make the places of each kind

@@ -1,7 +1,9 @@
 """Read the tower sites of a city from an antenna list: CSV or Parquet, one file or many.
 
-Several antennas on one point are one site: visits are counted per site, or a phone that hops between two
-antennas of one mast would be counted twice.
+Several antennas on one point are one site: visits are counted per site, or a phone that hops between two antennas of
+one mast would be counted twice. There is one geography for all weeks of a city. Every antenna counts that is valid on a
+day from its first week on; an antenna that moved stands where its newest row says, in all weeks, and is reported as
+moved. An end counts as valid.
 """
 
 from dataclasses import replace
@@ -18,10 +20,53 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from density_assets.errors import BadInput, some
+from density_assets.geography.cells import transformer
 from density_assets.geography.cells_and_towers import Cells, Towers
-from density_assets.geography.coordinate_systems import transformer
 from density_assets.geography.lists import numbers, read_list, refuse_unprintable
-from density_assets.geography.validity import FROM, TO, newest, still_valid
+
+FROM, TO = "valid_from", "valid_to"  # roles of the columns
+ALWAYS = date(1, 1, 1)
+
+
+def still_valid(rows: pl.DataFrame, since: date, path: Path, names: dict[str, str]) -> pl.DataFrame:
+    """The rows that hold on some day from `since` on, with the days read; an empty bound is none.
+
+    names: what the columns are called, by role.
+    """
+    days = rows.with_columns(_days(rows[role], path, names[role]) for role in (FROM, TO) if role in names)
+    return days.filter(pl.col(TO).is_null() | (pl.col(TO) >= since)) if TO in names else days
+
+
+def newest(rows: pl.DataFrame, ids: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which rows are the newest of their antenna: no other of its rows holds from a later day."""
+    start = rows[FROM].fill_null(ALWAYS).cast(pl.Int32) if FROM in rows.columns else pl.repeat(0, len(rows), eager=True)
+    _, which = np.unique(ids, return_inverse=True)
+    latest = np.full(which.max() + 1, np.iinfo(np.int32).min, dtype=np.int64)
+    np.maximum.at(latest, which, start.to_numpy())
+    return np.asarray(start.to_numpy() == latest[which])
+
+
+def _days(values: pl.Series, path: Path, column: str) -> pl.Series:
+    """A column of days: dates, times, or text that starts with a day such as 2023-01-02 or 20230102."""
+    if values.dtype == pl.Date or isinstance(values.dtype, pl.Datetime):
+        return values.cast(pl.Date)
+    if not (values.dtype == pl.String or values.dtype.is_integer() or values.dtype == pl.Null):
+        raise BadInput(f"{path.name}: days in {column!r} must be dates, times or text, found {values.dtype}")
+    text = values.cast(pl.String).str.strip_chars()
+    text = text.set(text == "", None)
+    dashed, plain = (
+        text.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False),
+        text.str.to_date("%Y%m%d", strict=False),
+    )
+    found = pl.select(pl.coalesce(dashed, plain)).to_series()
+    bad = text.filter(text.is_not_null() & found.is_null())
+    if len(bad):
+        raise BadInput(
+            f"{path.name}: days in {column!r} must start as 2023-01-02 or 20230102 do, or be empty, "
+            f"found {len(bad)} others: {some(map(repr, bad.to_list()))}"
+        )
+    return found
+
 
 # Coordinates are rounded and projected on their way here; nearer than this is the same place.
 SAME_PLACE_M = 0.01

@@ -8,8 +8,8 @@ import polars as pl
 
 from density_assets import series
 from density_assets.calendar import WeekClock
-from density_assets.geography.cover_mapping import to_cover
 from density_assets.geography.overlaps import interpolation
+from density_assets.geography.places import to_cover
 from density_assets.geography.tables import cells_from, cover_from, overlaps_from, polygons, towers_from
 from density_assets.graph.assets import Blueprint, asset, sql_version
 from density_assets.graph.columns import Column, Columns, column, model_columns, upstream

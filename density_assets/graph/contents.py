@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from density_assets import series
-from density_assets.estimation.rounding import round_by_largest_remainder
+from density_assets.estimation.clustering import round_by_largest_remainder
 from density_assets.geography.tables import cells_from
 from density_assets.graph.estimating import known_sums
 from density_assets.graph.missing_hours import missing_hours
@@ -44,7 +44,7 @@ from density_assets.publication.statement import Facts, as_markdown, statement
 from density_assets.publication.sums import REGION_FILES, areas_by_day, city_and_parts, people_for_page
 from density_assets.publication.verification import read_statement
 from density_assets.publication.vintages import PROVISIONAL_ESTIMATE, named_final
-from density_assets.quality.worth import Worth, worth_of
+from density_assets.quality.released import Worth, worth_of
 from density_assets.schemes.drawn_tables import measurements
 from density_assets.schemes.scheme import SERIES, TOTALS
 from resources.tables.files import write_durably

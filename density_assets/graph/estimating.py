@@ -8,7 +8,7 @@ import polars as pl
 
 from density_assets import series
 from density_assets.city import City
-from density_assets.estimation.weeks.measured import Measured
+from density_assets.estimation.weeks.state import Measured
 from density_assets.geography.places import Places
 from density_assets.geography.tables import GEOGRAPHY, place_ids, places_from
 from density_assets.graph.assets import asset

@@ -18,8 +18,8 @@ from density_assets import series
 from density_assets.city import City
 from density_assets.errors import BadInput
 from density_assets.geography.cells_and_towers import geography_hash
-from density_assets.geography.cover import minimum_cover
-from density_assets.geography.overlaps import overlaps
+from density_assets.geography.overlaps import overlaps, tower_cells
+from density_assets.geography.places import minimum_cover
 from density_assets.geography.tables import (
     cells_from,
     cover_table,
@@ -29,7 +29,6 @@ from density_assets.geography.tables import (
     stated_in,
     towers_from,
 )
-from density_assets.geography.voronoi import tower_cells
 from density_assets.graph import doors, estimating, past, public
 from density_assets.graph import release as made
 from density_assets.graph.assets import blueprints

@@ -17,8 +17,7 @@ import polars as pl
 
 from density_assets.city import City
 from density_assets.errors import BadInput
-from density_assets.estimation.weeks.measured import Measured
-from density_assets.estimation.weeks.state import State
+from density_assets.estimation.weeks.state import Measured, State
 from density_assets.geography.tables import towers_from
 from density_assets.graph.assets import asset
 from density_assets.graph.columns import SETTINGS, column

@@ -4,8 +4,9 @@ import polars as pl
 import shapely
 
 from density_assets.city import City
-from density_assets.geography.cover import minimum_cover
 from density_assets.geography.overlaps import overlaps as find_overlaps
+from density_assets.geography.overlaps import tower_cells as voronoi
+from density_assets.geography.places import minimum_cover
 from density_assets.geography.regions import city_regions, regions_from, regions_table
 from density_assets.geography.source import city_cells, city_footprints, city_towers
 from density_assets.geography.tables import (
@@ -19,7 +20,6 @@ from density_assets.geography.tables import (
     towers_from,
     towers_table,
 )
-from density_assets.geography.voronoi import tower_cells as voronoi
 from density_assets.graph.assets import asset
 from density_assets.graph.columns import CALENDAR, SETTINGS, Columns, column
 from density_assets.graph.step import Made, Step

@@ -17,12 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from density_assets.people.fields import WEEK_HOURS
-from density_assets.people.inhabitants import PERSON_KINDS, ROLE_SHARES, ROLES, Anchors, People
-from density_assets.people.local_events import Gatherings, gatherings, strikes
-from density_assets.people.neighbourhoods import neighbourhoods
-from density_assets.people.rhythms import ROLE_RHYTHMS
-from density_assets.people.steps import Steps
+from density_assets.people.inhabitants import PERSON_KINDS, ROLE_SHARES, ROLES, Anchors, People, Steps, neighbourhoods
+from density_assets.people.rhythms import ROLE_RHYTHMS, WEEK_HOURS, Gatherings, gatherings, strikes
 from density_assets.threads import in_turn
 
 Floats = NDArray[np.float64]

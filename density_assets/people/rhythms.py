@@ -1,12 +1,97 @@
-"""When people are somewhere and when places are alive: profiles over the 168 hours of a week.
+"""What makes places and hours of an invented city differ: smooth fields, rhythms, and events.
+
+Smooth random fields over a plane: what makes neighbouring places of an invented city alike.
+
+A field is a sum of plane waves with random directions, so it costs one matrix product, needs no covariance
+matrix and is defined at every point (random Fourier features; Rahimi & Recht 2007, Alg. 1).
+
+What happens once, in one place: concerts, matches, fairs, and strikes that empty a place for a day.
+
+When people are somewhere and when places are alive: profiles over the 168 hours of a week.
 
 A role (being at home, at work, out) says when a person is likely to do it; a neighbourhood kind says when a
 place attracts people. The product of the two, normalised, is the chance of each hour. Profiles are relative:
 only their shape matters.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
+
+WEEK_HOURS = 168
+WAVES = 600
+
+
+def spatial_fields(xy: NDArray[np.float64], length: float, count: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Draw `count` independent fields of variance 1 at the points; correlation exp(-d²/2 length²)."""
+    cosine, _ = _plane_waves(xy, length, count * WAVES, rng)
+    return np.asarray(np.sqrt(2.0 / WAVES) * cosine.reshape(len(xy), count, WAVES).sum(axis=2))
+
+
+def weekly_field(xy: NDArray[np.float64], length: float, hours: float, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Draw a field of variance 1 over points and hours of the week, shape (points, 168).
+
+    length, hours: how far, in metres and in hours, a deviation reaches.
+    """
+    cosine, sine = _plane_waves(xy, length, WAVES, rng)
+    # Whole cycles per week, so that Sunday night meets Monday morning.
+    cycles = np.rint(rng.normal(0.0, WEEK_HOURS / (2.0 * np.pi * hours), WAVES))
+    turn = 2.0 * np.pi / WEEK_HOURS * np.outer(cycles, np.arange(WEEK_HOURS))
+    return np.asarray(np.sqrt(2.0 / WAVES) * (cosine @ np.cos(turn) - sine @ np.sin(turn)))
+
+
+def _plane_waves(
+    xy: NDArray[np.float64], length: float, count: int, rng: np.random.Generator
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    frequency = rng.normal(0.0, 1.0 / length, (2, count))
+    angle = (xy - xy.mean(axis=0)) @ frequency + rng.uniform(0.0, 2.0 * np.pi, count)
+    return np.cos(angle), np.sin(angle)
+
+
+# Gatherings: first hour of the day at the earliest and latest, hours they last, share of all people who go.
+GATHERINGS: dict[str, tuple[int, int, int, float]] = {
+    "concert": (19, 21, 4, 0.004),
+    "match": (15, 20, 3, 0.010),
+    "fair": (9, 13, 9, 0.005),
+    "demonstration": (12, 15, 4, 0.006),
+}
+GATHERINGS_PER_WEEK = (4, 8)
+STRIKES_PER_WEEK = (1, 3)
+STRIKE_REACH = 500.0
+STRIKE_LEFT = 0.35  # what a strike leaves of a place's attraction
+
+
+@dataclass(frozen=True)
+class Gatherings:
+    """The gatherings of one week: where, when, and which share of people goes to each."""
+
+    tower: NDArray[np.int64]
+    first_hour: NDArray[np.int64]
+    hours: NDArray[np.int64]
+    share: NDArray[np.float64]
+
+
+def gatherings(towers: int, rng: np.random.Generator) -> Gatherings:
+    """Draw the gatherings of a week."""
+    count = int(rng.integers(*GATHERINGS_PER_WEEK, endpoint=True))
+    settings = np.array(list(GATHERINGS.values()))[rng.integers(len(GATHERINGS), size=count)]
+    earliest, latest, hours = settings[:, :3].astype(np.int64).T
+    first_hour = 24 * rng.integers(7, size=count) + rng.integers(earliest, latest, endpoint=True)
+    share = settings[:, 3] * rng.lognormal(0.0, 0.5, count)
+    return Gatherings(rng.integers(towers, size=count), first_hour, hours, share)
+
+
+def strikes(tower_xy: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return what the strikes of a week leave of each place's attraction, shape (towers, 168)."""
+    left = np.ones((len(tower_xy), WEEK_HOURS))
+    for _ in range(rng.integers(*STRIKES_PER_WEEK, endpoint=True)):
+        middle = tower_xy[rng.integers(len(tower_xy))]
+        near = np.hypot(*(tower_xy - middle).T) < STRIKE_REACH
+        day = int(rng.integers(5))
+        left[near, 24 * day + 5 : 24 * day + 22] *= STRIKE_LEFT
+    return left
+
 
 DAY_HOURS = 24
 

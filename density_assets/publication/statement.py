@@ -18,7 +18,7 @@ from density_assets.privacy.promise import explain_release
 from density_assets.privacy.release import FORMAT, Release
 from density_assets.publication.public_inputs import follow_from_inputs
 from density_assets.publication.vintages import named_final
-from density_assets.quality.worth import Worth
+from density_assets.quality.released import Worth
 
 STATEMENT_FORMAT = f"density statement {FORMAT}"
 UNIT = (

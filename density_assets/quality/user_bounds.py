@@ -1,12 +1,72 @@
-"""Do stored tables keep the bounds that noise is calibrated to? Recomputed here without the SQL that made them.
+"""What must hold of tables before a release: bounds of users, hours that are not silent, visits that are kept.
+
+Hours in which a city falls silent: more likely missing records than people who are not there.
+
+Visits are moved between towers, cells and cover, never made or lost.
+
+Do stored tables keep the bounds that noise is calibrated to? Recomputed here without the SQL that made them.
 
 Each answer is true whatever the records say, as long as the software is right: a false one is a fault of the software.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import isqrt
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from density_assets.calendar import HOURS
+from density_assets.geography.overlaps import Overlaps
+from density_assets.geography.places import Cover
 from density_assets.privacy.sensitivity import WEIGHT_UNIT
+
+SILENT_BELOW = 0.1  # of what the same hour has on other days
+LIKELY, CERTAIN = 2.0, 4.0  # times the noise by which an hour must be below; sound weeks were never above 1.1
+
+
+def silent_hours(
+    totals: NDArray[np.float64],
+    noise: NDArray[np.float64],
+    missing: Iterable[int] = (),
+    margin: float = LIKELY,
+) -> list[int]:
+    """Hours whose total is far below the same hour of the other days, by more than noise can have done.
+
+    totals: the city's visits in each hour of the week.
+    noise: how far noise may have moved each of them; zeros for the truth.
+    missing: hours that do not happen.
+    margin: how many times the noise an hour must be below what counts as silent.
+    An empty week has no such hour: all its days are alike. Nor has one of few people, where nothing can be told.
+    """
+    days = totals.reshape(-1, 24)
+    others = np.array([np.median(np.delete(days, day, axis=0), axis=0) for day in range(len(days))]).reshape(HOURS)
+    silent = totals + margin * noise < SILENT_BELOW * others
+    return sorted(set(np.flatnonzero(silent).tolist()) - set(missing))
+
+
+TOLERANCE = 1e-9  # of the larger sum: far above rounding, far below one visit in a city's hour
+
+
+def mass_kept(before: NDArray[Any], after: NDArray[Any]) -> bool:
+    """Whether every hour has the same sum over all places before and after.
+
+    Both are matrices of places by hours; the places may differ.
+    """
+    was, now = before.sum(axis=0, dtype=np.float64), after.sum(axis=0, dtype=np.float64)
+    return bool(np.all(np.abs(now - was) <= TOLERANCE * np.maximum(np.abs(was), 1)))
+
+
+def shares_whole(mapping: csr_array[np.float64, tuple[int, int]]) -> bool:
+    """Whether a mapping of towers (columns) to places (rows) gives every tower away exactly once."""
+    return bool(np.allclose(mapping.sum(axis=0), 1, rtol=0, atol=TOLERANCE))
+
+
+def covers(pieces: Overlaps, cover: Cover) -> bool:
+    """Whether every overlap of a tower and a cell has its tower or its cell in the cover (a vertex cover)."""
+    return bool(np.all(np.isin(pieces.tower, cover.towers) | np.isin(pieces.cell, cover.cells)))
+
 
 Users = Mapping[int, int]  # how many users have so many visits
 Spread = Mapping[tuple[int, int], int]  # how many have so many, with such a sum of squares over towers

@@ -10,7 +10,7 @@ import numpy as np
 from density_assets.calendar import HOURS
 from density_assets.privacy.events import Gaussian
 from density_assets.privacy.sensitivity import WEIGHT_UNIT
-from density_assets.quality.worth import Worth
+from density_assets.quality.released import Worth
 from density_assets.schemes import learning_scheme
 from density_assets.schemes.scheme import SERIES
 from density_assets.settings import Settings

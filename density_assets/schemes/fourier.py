@@ -22,10 +22,8 @@ import shapely
 from numpy.typing import NDArray
 
 from density_assets.calendar import HOURS
-from density_assets.estimation.clustering import cluster
-from density_assets.estimation.fourier import coefficients, keep_first, series_from, tail_norms
-from density_assets.estimation.scaling import scale_back
-from density_assets.estimation.smoothing import smooth_nights
+from density_assets.estimation.clustering import cluster, scale_back
+from density_assets.estimation.rhythm import coefficients, keep_first, series_from, smooth_nights, tail_norms
 from density_assets.geography.places import Kind, Places
 from density_assets.privacy.calibration import calibrate, gaussian_sigma, laplace_scale, selection_epsilon
 from density_assets.privacy.events import Event, Gaussian, Laplace, LaplaceVector, Selection

@@ -9,10 +9,8 @@ import hashlib
 
 import numpy as np
 
-from density_assets.estimation.weeks.estimate import WeekEstimate, estimate_week
-from density_assets.estimation.weeks.final import final_week
-from density_assets.estimation.weeks.measured import Measured
-from density_assets.estimation.weeks.state import State
+from density_assets.estimation.weeks.estimate import WeekEstimate, estimate_week, final_week
+from density_assets.estimation.weeks.state import Measured, State
 from density_assets.estimation.weeks.summary import Summary, summarise
 from density_assets.geography.places import Matrix
 from density_assets.schemes.scheme import Estimate, Floats

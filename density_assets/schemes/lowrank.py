@@ -20,8 +20,8 @@ from scipy.sparse import diags_array
 from density_assets.calendar import HOURS
 from density_assets.errors import BadInput
 from density_assets.estimation.shrinkage import Posterior, posterior
-from density_assets.estimation.tower_ratio import Totals, tower_ratio
-from density_assets.estimation.weeks.measured import Measured
+from density_assets.estimation.sizes import Totals, tower_ratio
+from density_assets.estimation.weeks.state import Measured
 from density_assets.geography.places import Kind, Places
 from density_assets.privacy.calibration import calibrate, gaussian_sigma
 from density_assets.privacy.events import Event, Gaussian

@@ -10,10 +10,9 @@ from town import make_town
 from density_assets.geography.cells import read_cells
 from density_assets.geography.cells_and_towers import Cells, Towers, geography_hash
 from density_assets.geography.footprints import read_footprints
-from density_assets.geography.overlaps import interpolation, overlaps
+from density_assets.geography.overlaps import interpolation, overlaps, tower_cells
 from density_assets.geography.tables import antennas_table, cells_from, cells_table, towers_from, towers_table
 from density_assets.geography.towers import read_towers
-from density_assets.geography.voronoi import tower_cells
 
 SHAPEFILE = ("shp", "dbf", "shx", "prj", "cpg")
 WARNINGS = pytest.mark.filterwarnings("ignore")  # of GDAL and pandas, about what they make of such files

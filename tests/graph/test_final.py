@@ -20,7 +20,7 @@ from weeks import NEXT, WEEKS, draw_of, folder_of, published, rebuild, revised, 
 
 from density_assets.publication import verify
 from density_assets.publication.verification import outcome
-from density_assets.quality.worth import worth_of
+from density_assets.quality.released import worth_of
 from resources.ledger.ledger import Ledger
 
 KINDS = ("density", "errors_of_sums", "data_dictionary", "ledger", "privacy_statement", "report", "manifest")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from goodness import fits, shared
 
-from density_assets.estimation.fourier import coefficients
+from density_assets.estimation.rhythm import coefficients
 from density_assets.privacy.noise import OpenDpNoise
 from density_assets.privacy.sensitivity import WEIGHT_UNIT
 from density_assets.schemes import SCHEMES

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 from runs import MONDAY, materialise, only
 
-from density_assets.geography.embedded import embedded_city
+from density_assets.geography.source import embedded_city
 from density_assets.research.density.week import TABLES
 from density_assets.research.study import Source
 from density_assets.settings import load_settings

@@ -16,12 +16,10 @@ import polars as pl
 from event_files import ZONE, Entry, Event, Layout, moment
 
 from density_assets.calendar import week_clock
-from density_assets.geography.cover import minimum_cover
-from density_assets.geography.embedded import embedded_city
-from density_assets.geography.overlaps import overlaps
-from density_assets.geography.places import Places
+from density_assets.geography.overlaps import overlaps, tower_cells
+from density_assets.geography.places import Places, minimum_cover
+from density_assets.geography.source import embedded_city
 from density_assets.geography.tables import antennas_table, towers_table
-from density_assets.geography.voronoi import tower_cells
 from density_assets.privacy import sensitivity as bound
 from density_assets.research.contributions import CountedWeek, read_counted
 from density_assets.settings import EngineSettings

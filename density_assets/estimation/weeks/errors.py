@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from density_assets.estimation.blocks import Areas, BlockDiagonal, some_rows
-from density_assets.estimation.tower_ratio import REACH
+from density_assets.estimation.kronecker import Areas, BlockDiagonal, some_rows
+from density_assets.estimation.sizes import REACH
 from density_assets.estimation.weeks.stretches import Stretch
 
 Floats = NDArray[np.float64]

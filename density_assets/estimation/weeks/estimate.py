@@ -1,4 +1,6 @@
-"""A week, estimated from its own measurement and from what earlier weeks have said. No week costs privacy twice.
+"""One week, estimated when it is measured, and again once weeks after it are known.
+
+A week, estimated from its own measurement and from what earlier weeks have said. No week costs privacy twice.
 
     usual week (profile)  ←  the pooled past, filtered
     expected              =  usual week x city-wide factors of this week's hours
@@ -9,19 +11,25 @@
 
 The first week is the single-week filter. All of it is post-processing of measurements that are paid for, and of public
 geography. Constants come from synthetic cities (`docs/weeks.md`).
+
+A week, estimated again once weeks after it are known: a smoother, made of two filters.
+
+What is known of a usual week is made of sums, so the weeks after can be folded like the weeks before, the newest first,
+and both sums added: the week is then estimated as if all other weeks lay before it. A side that does not know a tower
+or a day as it is in this week, because it opened or closed in between or people came to live otherwise, gives way there
+to the other side. All of it is post-processing, as in `estimate.py`.
 """
 
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import eye_array
 
 from density_assets.calendar import HOURS
-from density_assets.estimation.blocks import Areas
-from density_assets.estimation.kronecker import Filtered, learn, modes, nearness, not_negative, nothing
-from density_assets.estimation.sizes import Ground, sizes
-from density_assets.estimation.tower_ratio import Totals, TowerRatio, tower_ratio
+from density_assets.estimation.kronecker import Areas, Filtered, learn, modes, nearness, not_negative, nothing
+from density_assets.estimation.sizes import Ground, Totals, TowerRatio, sizes, tower_ratio
 from density_assets.estimation.weeks.errors import (
     Apart,
     Errors,
@@ -33,14 +41,20 @@ from density_assets.estimation.weeks.errors import (
     Together,
     variance_of_sums,
 )
-from density_assets.estimation.weeks.factors import CLIP, hour_factors
-from density_assets.estimation.weeks.innovation import Innovation, filter_innovation
-from density_assets.estimation.weeks.measured import Measured
-from density_assets.estimation.weeks.odd import DAY, odd_days, odd_towers, remembered
-from density_assets.estimation.weeks.profile import Profile
-from density_assets.estimation.weeks.state import State, Week
+from density_assets.estimation.weeks.profile import (
+    CLIP,
+    DAY,
+    FORGOTTEN,
+    Innovation,
+    Profile,
+    filter_innovation,
+    hour_factors,
+    odd_days,
+    odd_towers,
+    remembered,
+)
+from density_assets.estimation.weeks.state import Measured, Scale, State, Visits, Week, visits_by_towers, visits_of_week
 from density_assets.estimation.weeks.stretches import changes, find_stretches
-from density_assets.estimation.weeks.visits import Scale, Visits, visits_by_towers, visits_of_week
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -243,3 +257,21 @@ def _ratio(seen: Seen, past: State, xy: Floats) -> TowerRatio:
     filtered = Totals(past.filtered / past.towers_weight, of_week / max(float(seen.series.sum()), 1.0))
     measured = Totals(past.measured / past.towers_weight, np.sqrt(past.towers_noise) / past.towers_weight)
     return tower_ratio(measured, filtered, xy)
+
+
+def final_week(before: State | None, after: State | None, measured: Measured, xy: Floats) -> WeekEstimate:
+    """The estimate of a week between others.
+
+    before: what the weeks before have left, oldest first. after: what the weeks after have left, newest first. Either
+    may be None where there is no such week. xy: positions of the towers, distinct.
+    """
+    ground = Ground.of(xy, nearness(xy))
+    sides = [_agreeing(side, measured, ground) for side in (before, after) if side is not None and side.tells]
+    return estimate_week(reduce(State.joined, sides) if sides else None, measured, xy, ground)[0]
+
+
+def _agreeing(side: State, measured: Measured, ground: Ground) -> State:
+    """What one side says, but hardly of the towers and days that it knows otherwise than this week does."""
+    look = first_look(side, measured, ground)
+    odd = look.towers[:, None] | np.repeat(look.days, DAY)
+    return side.faded(np.where(odd, FORGOTTEN, 1.0))

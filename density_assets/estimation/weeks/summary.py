@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from density_assets.estimation.weeks.drift import bands
 from density_assets.estimation.weeks.errors import (
     Apart,
     Errors,
@@ -30,6 +29,7 @@ from density_assets.estimation.weeks.errors import (
     Together,
     weights_bias,
 )
+from density_assets.estimation.weeks.state import bands
 from density_assets.geography.places import Matrix
 
 Floats = NDArray[np.float64]

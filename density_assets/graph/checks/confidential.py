@@ -14,11 +14,11 @@ from density_assets import series
 from density_assets.calendar import HOURS
 from density_assets.graph.checks.outcomes import check, fault_answer, finding_answer
 from density_assets.graph.step import RecordStep
-from density_assets.quality.gaps import silent_hours
-from density_assets.quality.mass import mass_kept
 from density_assets.quality.user_bounds import (
     capped,
     clamped_total,
+    mass_kept,
+    silent_hours,
     tower_weighted_total,
     tower_weights_bounded,
     weighted_total,

@@ -2,12 +2,12 @@
 
 import dagster as dg
 
-from density_assets.geography.cover_mapping import to_cover
 from density_assets.geography.overlaps import Overlaps, interpolation
+from density_assets.geography.places import to_cover
 from density_assets.geography.tables import cover_from, overlaps_from
 from density_assets.graph.checks.outcomes import check, open_answer
 from density_assets.graph.step import Step
-from density_assets.quality.mass import covers, shares_whole
+from density_assets.quality.user_bounds import covers, shares_whole
 
 
 @check("overlaps", "towers", "cells", blocking=True)

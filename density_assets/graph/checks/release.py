@@ -14,9 +14,8 @@ from density_assets.graph.zone_rule import find_leaks
 from density_assets.privacy.zones import Zone
 from density_assets.publication.pages.svg import Node
 from density_assets.publication.verification import outcome
-from density_assets.quality.drift import Drift, Known, drift
-from density_assets.quality.gaps import CERTAIN, LIKELY, silent_hours
-from density_assets.quality.released import disagreements, doubts_about_visits, faults_of_counts
+from density_assets.quality.released import Drift, Known, disagreements, doubts_about_visits, drift, faults_of_counts
+from density_assets.quality.user_bounds import CERTAIN, LIKELY, silent_hours
 
 
 @check("density", "cells", blocking=True)

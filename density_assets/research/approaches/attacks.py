@@ -19,9 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from density_assets.calendar import HOURS
-from density_assets.estimation.consistency import scaled_to
-from density_assets.geography.embedded import embedded_city
-from density_assets.people.crowd import crowd
+from density_assets.estimation.clustering import scaled_to
+from density_assets.geography.source import embedded_city
 from density_assets.research.approaches.technique import AnyTechnique, Floats, Parameters
 from density_assets.research.approaches.town import town
 from density_assets.research.membership.attack import auc
@@ -29,6 +28,7 @@ from density_assets.research.membership.people import choose_victims
 from density_assets.research.moving.recovery_attack import recover
 from density_assets.research.moving.recovery_attack import score as recovered_share
 from density_assets.research.traces.matrix import Matrix, Traces, binary
+from density_assets.research.weeks.crowd import crowd
 
 Ints = NDArray[np.int64]
 

@@ -5,7 +5,7 @@ from datetime import date
 import numpy as np
 
 from density_assets.calendar import HOURS
-from density_assets.geography.embedded import embedded_city
+from density_assets.geography.source import embedded_city
 from density_assets.people.population import simulate_week
 from density_assets.research.traces.matrix import Traces, binary
 

@@ -22,8 +22,8 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from density_assets.calendar import HOURS
-from density_assets.geography.embedded import embedded_city
 from density_assets.geography.places import Places
+from density_assets.geography.source import embedded_city
 from density_assets.people.population import simulate_week
 from density_assets.research.contributions import Contributions, bound_week
 from density_assets.research.membership.attack import attacked, auc

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
-from density_assets.estimation.consistency import consistent
+from density_assets.estimation.clustering import consistent
 from density_assets.privacy.noise import SimulatedNoise
 from density_assets.research.moving.days import NAMES, SCHEMES, Streams, load_streams, recipe, release
 from density_assets.research.plots.curves import curves

@@ -7,7 +7,7 @@ import polars as pl
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from density_assets.estimation.consistency import scaled_to
+from density_assets.estimation.clustering import scaled_to
 from density_assets.privacy.noise import SimulatedNoise
 from density_assets.research.moving.days import NAMES, SCHEMES, Days, load_days, recipe, release
 from density_assets.research.moving.recovery_attack import countable, link_day, overlap, score

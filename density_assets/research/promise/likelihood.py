@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from density_assets.calendar import HOURS
-from density_assets.estimation.fourier import coefficients
+from density_assets.estimation.rhythm import coefficients
 from density_assets.privacy.events import (
     Event,
     Gaussian,

@@ -5,7 +5,7 @@ import shapely
 from numpy.typing import NDArray
 
 from density_assets.errors import BadInput
-from density_assets.geography.voronoi import tower_cells
+from density_assets.geography.overlaps import tower_cells
 
 Neighbours = tuple[frozenset[int], ...]
 MARGIN = 0.1  # of the width of the map, beyond the outermost places

@@ -37,13 +37,10 @@ from numpy.typing import NDArray
 from density_assets.calendar import HOURS
 from density_assets.errors import BadInput
 from density_assets.geography.cells_and_towers import Cells, Towers, geography_hash
-from density_assets.geography.cover import minimum_cover
-from density_assets.geography.embedded import embedded_city
-from density_assets.geography.overlaps import Overlaps, overlaps
-from density_assets.geography.places import Places
-from density_assets.geography.source import city_cells, city_footprints, city_towers
+from density_assets.geography.overlaps import Overlaps, overlaps, tower_cells
+from density_assets.geography.places import Places, minimum_cover
+from density_assets.geography.source import city_cells, city_footprints, city_towers, embedded_city
 from density_assets.geography.tables import antennas_table
-from density_assets.geography.voronoi import tower_cells
 from density_assets.people.population import VisitChunk, simulate_week
 from density_assets.research.study import Row, Source, hashed
 from density_assets.research.weeks.counting import (

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
-from density_assets.estimation.weeks.measured import Measured
+from density_assets.estimation.weeks.state import Measured
 from density_assets.privacy.noise import SimulatedNoise
 from density_assets.privacy.release import FORMAT
 from density_assets.privacy.sensitivity import WEIGHT_UNIT

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from density_assets.calendar import HOURS
-from density_assets.estimation.consistency import consistent
+from density_assets.estimation.clustering import consistent
 from density_assets.geography.places import Kind, Places
 from density_assets.privacy.calibration import calibrate
 from density_assets.privacy.events import Event, Laplace, LaplaceVector, SparseVector, WindowSelection

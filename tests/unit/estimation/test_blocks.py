@@ -6,14 +6,23 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from density_assets.estimation import blocks, shrinkage
-from density_assets.estimation.blocks import Block, BlockDiagonal, neighbours, some_rows
-from density_assets.estimation.kronecker import OWN, learn, modes, nearness, nothing
+from density_assets.estimation import kronecker, shrinkage
+from density_assets.estimation.kronecker import (
+    OWN,
+    Block,
+    BlockDiagonal,
+    learn,
+    modes,
+    nearness,
+    neighbours,
+    nothing,
+    some_rows,
+)
 from density_assets.estimation.shrinkage import posterior
 from density_assets.estimation.sizes import Ground, sizes
 from density_assets.estimation.weeks.errors import variance_of_sums
 from density_assets.estimation.weeks.estimate import estimate_week
-from density_assets.estimation.weeks.measured import Measured
+from density_assets.estimation.weeks.state import Measured
 
 TOWERS, HOURS, SIGMA = 400, 168, 40.0
 XY = 300.0 * np.random.default_rng(4).permutation([(i % 20, i // 20) for i in range(TOWERS)])
@@ -128,7 +137,7 @@ def test_a_single_week_is_cut_as_well(monkeypatch):
 def test_sparse_areas_are_summed_some_at_a_time(monkeypatch):
     estimate, _ = estimate_week(None, measure(usual_week(), 0), XY, Ground.of(XY, nearness(XY, **CUT)))
     areas = csr_array(np.random.default_rng(3).random((7, TOWERS)) < 0.02, dtype=np.float64)
-    monkeypatch.setattr(blocks, "AT_ONCE", 3)
+    monkeypatch.setattr(kronecker, "AT_ONCE", 3)
     assert [rows.shape for rows in some_rows(areas)] == [(3, TOWERS), (3, TOWERS), (1, TOWERS)]
     assert np.vstack([rows.toarray() for rows in some_rows(areas)]) == pytest.approx(areas.toarray())
     by_parts = variance_of_sums(estimate.errors, areas, np.eye(HOURS))

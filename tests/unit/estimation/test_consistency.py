@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from density_assets.estimation.consistency import consistent, scaled_to
+from density_assets.estimation.clustering import consistent, scaled_to
 
 
 def test_totals_are_kept_and_nothing_is_negative():

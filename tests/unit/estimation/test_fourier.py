@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from density_assets.estimation.fourier import coefficients, keep_first, series_from, tail_norms
+from density_assets.estimation.rhythm import coefficients, keep_first, series_from, tail_norms
 
 HOURS = 168
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from density_assets.estimation.rounding import round_by_largest_remainder
+from density_assets.estimation.clustering import round_by_largest_remainder
 
 densities = arrays(np.float64, array_shapes(min_dims=2, max_dims=2, max_side=12), elements=st.floats(0, 1e6))
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from density_assets.estimation.scaling import scale_back
+from density_assets.estimation.clustering import scale_back
 
 HOURS = 168
 values = st.floats(-1e6, 1e6)

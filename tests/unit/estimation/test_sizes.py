@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from density_assets.estimation.kronecker import nearness
-from density_assets.estimation.sizes import Ground, sizes
-from density_assets.estimation.tower_ratio import Totals
+from density_assets.estimation.sizes import Ground, Totals, sizes
 
 HOURS, TOWERS = 168, 200
 RNG = np.random.default_rng(1)

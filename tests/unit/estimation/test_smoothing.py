@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import curve_fit
 
-from density_assets.estimation.smoothing import smooth_nights
+from density_assets.estimation.rhythm import smooth_nights
 
 NIGHT = np.arange(168).reshape(7, 24)[:, :7].ravel()
 DAY = np.setdiff1d(np.arange(168), NIGHT)

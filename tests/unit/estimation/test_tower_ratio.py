@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from density_assets.estimation import tower_ratio as module
-from density_assets.estimation.blocks import neighbours
-from density_assets.estimation.tower_ratio import COMMON, REACH, Totals, TowerRatio, tower_ratio
+from density_assets.estimation import sizes as module
+from density_assets.estimation.kronecker import neighbours
+from density_assets.estimation.sizes import COMMON, REACH, Totals, TowerRatio, tower_ratio
 
 TOWERS = 300
 

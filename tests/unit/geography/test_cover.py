@@ -12,11 +12,9 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from density_assets.geography.cells import read_cells
-from density_assets.geography.cover import minimum_cover
-from density_assets.geography.cover_mapping import from_cover, to_cover
-from density_assets.geography.overlaps import Overlaps, interpolation, overlaps
+from density_assets.geography.overlaps import Overlaps, interpolation, overlaps, tower_cells
+from density_assets.geography.places import from_cover, minimum_cover, to_cover
 from density_assets.geography.towers import read_towers
-from density_assets.geography.voronoi import tower_cells
 
 REPOSITORY = Path(__file__).parents[3]
 PARIS = Path(os.environ.get("DENSITY_PARIS", REPOSITORY / "../shared/data/paris"))

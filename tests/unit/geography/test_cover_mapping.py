@@ -6,10 +6,8 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from density_assets.geography.cover import Cover, minimum_cover
-from density_assets.geography.cover_mapping import from_cover, to_cover
-from density_assets.geography.overlaps import Overlaps, interpolation, overlaps
-from density_assets.geography.voronoi import tower_cells
+from density_assets.geography.overlaps import Overlaps, interpolation, overlaps, tower_cells
+from density_assets.geography.places import Cover, from_cover, minimum_cover, to_cover
 
 # Tower 0 lies over cells 0 (60 m²), 1 (20 m²) and 2 (20 m²); towers 1 and 2 lie in cell 2 alone.
 PIECES = Overlaps(

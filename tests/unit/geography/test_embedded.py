@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from density_assets.geography.cells_and_towers import Cells, Towers
-from density_assets.geography.embedded import embedded_city
+from density_assets.geography.source import embedded_city
 
 
 @pytest.fixture(scope="module")

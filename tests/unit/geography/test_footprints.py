@@ -16,10 +16,9 @@ from density_assets.cli.planning import plan
 from density_assets.definitions import build
 from density_assets.errors import BadInput
 from density_assets.geography.cells_and_towers import geography_hash
-from density_assets.geography.cover import minimum_cover
-from density_assets.geography.cover_mapping import from_cover, to_cover
 from density_assets.geography.footprints import read_footprints
 from density_assets.geography.overlaps import interpolation
+from density_assets.geography.places import from_cover, minimum_cover, to_cover
 from density_assets.geography.source import city_cells, city_towers
 from density_assets.geography.tables import cells_from, cells_table, overlaps_from, overlaps_table, towers_from
 from density_assets.research.weeks import rehearsal

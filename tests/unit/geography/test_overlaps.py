@@ -6,8 +6,7 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from density_assets.geography.overlaps import SLIVER_M2, interpolation, overlaps
-from density_assets.geography.voronoi import tower_cells
+from density_assets.geography.overlaps import SLIVER_M2, interpolation, overlaps, tower_cells
 
 # Two towers side by side over three cells: tower 0 has 3/4 of its cell in cell 0 and 1/4 in cell 1.
 TOWERS = np.array([shapely.box(0, 0, 200, 100), shapely.box(200, 0, 400, 100)])

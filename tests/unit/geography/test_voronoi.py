@@ -6,7 +6,7 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from density_assets.geography.voronoi import tower_cells
+from density_assets.geography.overlaps import tower_cells
 
 SQUARE = shapely.box(0, 0, 100, 100)
 points = st.lists(st.tuples(st.integers(0, 100), st.integers(0, 100)), min_size=1, max_size=12, unique=True)

@@ -28,7 +28,7 @@ def test_two_stays_a_day_and_hardly_ever_more_than_four(made):
 
 
 def test_stays_are_counted_where_people_were(monkeypatch):
-    monkeypatch.setattr("density_assets.people.crowd.SPEED", 1e12)  # nobody is seen on the way
+    monkeypatch.setattr("density_assets.research.weeks.crowd.SPEED", 1e12)  # nobody is seen on the way
     whole_day = crowd(2_000, days=1, seed=4, hours=tuple(range(24)))
     assert whole_day.stays[0].tolist() == [len(np.unique(person)) for person in whole_day.cells[0]]
 

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from density_assets.geography.embedded import embedded_city
+from density_assets.geography.source import embedded_city
 from density_assets.people.population import VisitChunk, simulate_week
 
 USERS = 60_000

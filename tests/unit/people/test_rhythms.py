@@ -3,10 +3,18 @@
 import numpy as np
 import pytest
 
-from density_assets.geography.embedded import embedded_city
-from density_assets.people.fields import spatial_fields, weekly_field
-from density_assets.people.neighbourhoods import Neighbourhoods, neighbourhoods
-from density_assets.people.rhythms import KIND_RHYTHMS, ROLE_RHYTHMS, WAKING, day, on_days, week
+from density_assets.geography.source import embedded_city
+from density_assets.people.inhabitants import Neighbourhoods, neighbourhoods
+from density_assets.people.rhythms import (
+    KIND_RHYTHMS,
+    ROLE_RHYTHMS,
+    WAKING,
+    day,
+    on_days,
+    spatial_fields,
+    week,
+    weekly_field,
+)
 
 
 @pytest.fixture(scope="module")

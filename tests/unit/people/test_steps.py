@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from density_assets.people.steps import Steps
+from density_assets.people.inhabitants import Steps
 
 
 def rows(count: int, long: int, seed: int) -> np.ndarray:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from density_assets.quality.drift import Known, drift
+from density_assets.quality.released import Known, drift
 
 
 def week(*visits: float, error: float = 0.0) -> Known:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from density_assets.quality.gaps import silent_hours
+from density_assets.quality.user_bounds import silent_hours
 
 NOTHING = np.zeros(168)
 

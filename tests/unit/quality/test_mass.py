@@ -3,9 +3,9 @@
 import numpy as np
 from scipy.sparse import csr_array
 
-from density_assets.geography.cover import Cover
 from density_assets.geography.overlaps import Overlaps
-from density_assets.quality.mass import covers, mass_kept, shares_whole
+from density_assets.geography.places import Cover
+from density_assets.quality.user_bounds import covers, mass_kept, shares_whole
 
 TOWERS = np.array([[1.0, 5.0], [3.0, 0.0]])  # two towers, two hours: 4 and 5 visits
 

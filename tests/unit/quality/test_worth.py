@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from density_assets.quality.worth import Worth, worth_of
+from density_assets.quality.released import Worth, worth_of
 
 COUNTS = np.repeat([[10], [30]], 168, axis=1)
 

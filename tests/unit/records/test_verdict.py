@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from density_assets.quality.worth import Worth
+from density_assets.quality.released import Worth
 from density_assets.records.verdict import (
     Verdict,
     WeekOfRecords,

@@ -5,12 +5,10 @@ from datetime import date
 import numpy as np
 import pytest
 
-from density_assets.estimation.smoothing import smooth_nights
-from density_assets.geography.cover import minimum_cover
-from density_assets.geography.embedded import embedded_city
-from density_assets.geography.overlaps import overlaps
-from density_assets.geography.places import Places
-from density_assets.geography.voronoi import tower_cells
+from density_assets.estimation.rhythm import smooth_nights
+from density_assets.geography.overlaps import overlaps, tower_cells
+from density_assets.geography.places import Places, minimum_cover
+from density_assets.geography.source import embedded_city
 from density_assets.people.population import simulate_week
 from density_assets.privacy.composition import spent
 from density_assets.privacy.noise import SimulatedNoise

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from test_lowrank_scheme import SETTINGS, town
 
-from density_assets.estimation import blocks
-from density_assets.estimation.weeks.measured import Measured
+from density_assets.estimation import kronecker
+from density_assets.estimation.weeks.state import Measured
 from density_assets.privacy.noise import SimulatedNoise
 from density_assets.schemes import SCHEMES, learning, learning_scheme
 from density_assets.schemes.learning import (
@@ -64,7 +64,7 @@ def test_errors_of_cells_do_not_depend_on_how_many_are_computed_together(weeks, 
     measured, _, places = weeks
     to_cells = places.to_cells("towers")
     whole = estimate_after(None, measured[0], to_cells, places.tower_xy)
-    monkeypatch.setattr(blocks, "AT_ONCE", 7)
+    monkeypatch.setattr(kronecker, "AT_ONCE", 7)
     parts = estimate_after(None, measured[0], to_cells, places.tower_xy)
     np.testing.assert_allclose(parts.cell_error, whole.cell_error, rtol=1e-12)
 

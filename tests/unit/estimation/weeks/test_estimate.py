@@ -7,8 +7,7 @@ from density_assets.estimation.kronecker import learn, modes, nearness
 from density_assets.estimation.shrinkage import posterior
 from density_assets.estimation.sizes import Ground, sizes
 from density_assets.estimation.weeks.estimate import estimate_week
-from density_assets.estimation.weeks.measured import Measured
-from density_assets.estimation.weeks.state import State
+from density_assets.estimation.weeks.state import Measured, State
 
 TOWERS, HOURS, SIGMA = 120, 168, 40.0
 XY = 400.0 * np.column_stack([np.arange(TOWERS) % 12, np.arange(TOWERS) // 12])

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from test_estimate import HOURS, TOWERS, XY, error, measure, usual_week
 
-from density_assets.estimation.weeks.estimate import estimate_week
-from density_assets.estimation.weeks.final import final_week
+from density_assets.estimation.weeks.estimate import estimate_week, final_week
 from density_assets.estimation.weeks.state import State
 
 

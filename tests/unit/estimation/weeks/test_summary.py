@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from density_assets.estimation.blocks import Block, BlockDiagonal
+from density_assets.estimation.kronecker import Block, BlockDiagonal
 from density_assets.estimation.weeks.errors import Apart, OfFactors, OfStretches, Scaled, Separable, Together
 from density_assets.estimation.weeks.estimate import estimate_week
-from density_assets.estimation.weeks.measured import Measured
+from density_assets.estimation.weeks.state import Measured
 from density_assets.estimation.weeks.stretches import Stretch
 from density_assets.estimation.weeks.summary import Summary, summarise
 

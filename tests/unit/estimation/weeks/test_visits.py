@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from density_assets.estimation.weeks.visits import DRIFT, Scale, Visits, visits_by_towers, visits_of_week
+from density_assets.estimation.weeks.state import DRIFT, Scale, Visits, visits_by_towers, visits_of_week
 
 NOTHING = Scale(0.0, 0.0)
 
