@@ -15,12 +15,12 @@ import shapely
 from numpy.typing import NDArray
 
 from density_assets.calendar import HOURS, WeekClock
+from density_assets.geography.cells import DEGREES
 from density_assets.geography.cells_and_towers import Cells
-from density_assets.geography.coordinate_systems import DEGREES
 from density_assets.publication.columns import Columns, as_markdown
 from density_assets.publication.sum_errors import MEANING
 from density_assets.publication.vintages import named_final
-from density_assets.quality.worth import Worth
+from density_assets.quality.released import Worth
 
 AUDIT_PAGE = "audit.html"  # beside the pages of releases
 MEASUREMENTS = "measurements"  # folder of stored draws, which are published too

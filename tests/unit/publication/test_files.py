@@ -22,7 +22,7 @@ from density_assets.publication.files import (
     hour_start,
     in_degrees,
 )
-from density_assets.quality.worth import Worth
+from density_assets.quality.released import Worth
 
 PARIS = ZoneInfo("Europe/Paris")
 ORDINARY, AUTUMN, SPRING = (week_clock(date(2007, *day), PARIS) for day in ((9, 10), (10, 22), (3, 19)))
