@@ -8,15 +8,14 @@ import numpy as np
 import pandas  # noqa: F401  # imports are not counted as time, and what writes Parquet would import it
 from scipy.sparse import csr_array
 
-from density_assets.geography.cover import minimum_cover
-from density_assets.geography.embedded import embedded_city
-from density_assets.geography.overlaps import overlaps
+from density_assets.geography.overlaps import overlaps, tower_cells
+from density_assets.geography.places import minimum_cover
+from density_assets.geography.source import embedded_city
 from density_assets.geography.tables import antennas_table, towers_table
-from density_assets.geography.voronoi import tower_cells
-from density_assets.people.crowd import HOURS, crowd
 from density_assets.people.population import simulate_week
 from density_assets.research.moving.recovery_attack import link_day, score
 from density_assets.research.traces.matrix import binary, group_sums
+from density_assets.research.weeks.crowd import HOURS, crowd
 from density_assets.schemes.moving.windows import histograms
 from density_assets.settings import EngineSettings
 from resources.sql.duckdb_engine import DuckdbEngine

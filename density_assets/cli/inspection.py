@@ -13,12 +13,11 @@ from density_assets.calendar import HOURS, WeekClock, week_clock
 from density_assets.cli.taken_for import first_files, said_of
 from density_assets.errors import BadInput, some
 from density_assets.geography.cells_and_towers import Cells, Towers
-from density_assets.geography.cover import minimum_cover
-from density_assets.geography.overlaps import overlaps
+from density_assets.geography.overlaps import overlaps, tower_cells
+from density_assets.geography.places import minimum_cover
 from density_assets.geography.regions import city_regions
 from density_assets.geography.source import city_cells, city_footprints, city_towers
 from density_assets.geography.tables import antennas_table
-from density_assets.geography.voronoi import tower_cells
 from density_assets.publication.people import city_factors
 from density_assets.records.confinement import named_files, refuse_our_files
 from density_assets.records.damaged_files import named_if_damaged

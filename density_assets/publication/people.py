@@ -23,10 +23,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from density_assets.calendar import HOURS
-from density_assets.errors import BadInput, some
-from density_assets.estimation.rounding import round_by_largest_remainder
-from density_assets.geography.public_csv import with_points
-from density_assets.geography.public_tables import column_of, read_public_table, refuse_other_keys
+from density_assets.errors import BadInput, missing_column, some
+from density_assets.estimation.clustering import round_by_largest_remainder
+from density_assets.geography.lists import read_list, refuse_other_keys, with_points
 from density_assets.geography.regions import CELL, REGION, Regions
 from density_assets.publication.sum_errors import WITHIN, WeekCounts
 from density_assets.settings import Settings
@@ -196,26 +195,29 @@ def _factor(settings: Settings, name: str, cell_ids: list[str], regions: Regions
         size = HOURS if name in OF_HOURS else len(cell_ids)
         return Factor(**{end: np.full(size, v) for end, v in zip(ENDS, settings.people.bounds(name), strict=True)})
     path = settings.path(file)
-    table = read_public_table(path, name)
+    keys = (HOUR,) if name in OF_HOURS else (CELL, REGION)
+    columns = (*keys, name, f"{name}_low", f"{name}_high")
+    optional = set(columns) - {HOUR, name}
+    table = read_list(path, {column: column for column in columns}, name, optional=optional, as_text=True)
     return _of_hours(table, path, name) if name in OF_HOURS else _of_cells(table, path, name, cell_ids, regions)
 
 
 def _of_hours(table: pl.DataFrame, path: Path, name: str) -> Factor:
     """Of 24 hours of the day, or of 168 of the week."""
-    key = column_of(table, path, HOUR, HOUR)
     hours = HOURS if len(table) > HOURS_OF_DAY else HOURS_OF_DAY
-    numbered = table.with_columns(_plain_numbers(table[key]))
-    refuse_other_keys(numbered[key], [str(hour) for hour in range(hours)], path, f"hour from 0 to {hours - 1}")
-    ordered = numbered.sort(pl.col(key).cast(pl.Int64))
-    return _values(ordered, key, path, name, lambda values: np.tile(values, HOURS // hours))
+    numbered = table.with_columns(_plain_numbers(table[HOUR]))
+    refuse_other_keys(numbered[HOUR], [str(hour) for hour in range(hours)], path, f"hour from 0 to {hours - 1}")
+    ordered = numbered.sort(pl.col(HOUR).cast(pl.Int64))
+    return _values(ordered, HOUR, path, name, lambda values: np.tile(values, HOURS // hours))
 
 
 def _of_cells(table: pl.DataFrame, path: Path, name: str, cell_ids: list[str], regions: Regions | None) -> Factor:
     """Of cells, or of the regions that cells belong to."""
-    if CELL in table.columns or REGION not in table.columns:
-        key = column_of(table, path, "cell_id", CELL)
-        refuse_other_keys(table[key], cell_ids, path, "cell of the city")
-        return _values(_in_order(table, key, cell_ids), key, path, name, np.asarray)
+    if CELL in table.columns:
+        refuse_other_keys(table[CELL], cell_ids, path, "cell of the city")
+        return _values(_in_order(table, CELL, cell_ids), CELL, path, name, np.asarray)
+    if REGION not in table.columns:
+        raise missing_column(path, CELL, CELL, table.columns)
     if regions is None:
         raise BadInput(
             f"{path.name}: {name} is given by region, but the city has none: give city.regions or city.region_id, or a "
@@ -232,13 +234,12 @@ def _in_order(table: pl.DataFrame, key: str, wanted: list[str]) -> pl.DataFrame:
 
 def _values(table: pl.DataFrame, key: str, path: Path, name: str, expand: Callable[[Floats], Floats]) -> Factor:
     """The factor of each row, with its bounds where there are columns of them."""
-    column = column_of(table, path, name, name)
     bounds = {end: f"{name}_{end}" for end in ("low", "high") if f"{name}_{end}" in table.columns}
     if len(bounds) == 1:
         raise BadInput(
             f"{path.name}: bounds must be two, {name}_low and {name}_high, or none, got {next(iter(bounds.values()))}"
         )
-    columns = {"value": column, "low": column, "high": column, **bounds}
+    columns = {"value": name, "low": name, "high": name, **bounds}
     numbers = {end: _numbers(table[columns[end]], path, name) for end in ENDS}
     _refuse_disordered(numbers, table[key], path, name)
     return Factor(**{end: expand(values) for end, values in numbers.items()})

@@ -41,7 +41,7 @@ from density_assets.publication.sums import (
     region_sums,
     with_moments,
 )
-from density_assets.quality.worth import Worth, worth_of
+from density_assets.quality.released import Worth, worth_of
 from density_assets.series import happening
 
 

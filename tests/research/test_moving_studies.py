@@ -7,7 +7,6 @@ import polars as pl
 import pytest
 
 from density_assets.errors import BadInput
-from density_assets.people.crowd import HOURS, crowd, grid
 from density_assets.research.moving import recovery_of_releases as recovery_audit
 from density_assets.research.moving.characteristics import MOVING_CHARACTERISTICS
 from density_assets.research.moving.days import Days, as_streams
@@ -15,6 +14,7 @@ from density_assets.research.moving.hybrid import HYBRID_EPSILON, HYBRID_THRESHO
 from density_assets.research.moving.recovery import NOTHING, RECOVERY, STILL, only_seen
 from density_assets.research.moving.recovery_of_releases import EXACT, OTHERS, RAW, RECOVERY_TEST, population
 from density_assets.research.study import Source, run
+from density_assets.research.weeks.crowd import HOURS, crowd, grid
 from density_assets.schemes.moving.windows import histograms
 from density_assets.settings import Settings
 from resources.tables.store import Store

@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from density_assets.errors import BadInput
-from density_assets.people.crowd import HOURS, crowd
 from density_assets.privacy.events import Event, SparseVector
 from density_assets.privacy.noise import Noise
 from density_assets.research.study import Source
 from density_assets.research.traces.readers import read_days
 from density_assets.research.traces.recipe import BEIJING, read_recipe
+from density_assets.research.weeks.crowd import HOURS, crowd
 from density_assets.schemes.moving.budgets import HybridEvents, PureBudget, hybrid_events, hybrid_of, over_hours
 from density_assets.schemes.moving.perturbation import direct, quiet_streams, threshold
 from density_assets.schemes.moving.windows import (

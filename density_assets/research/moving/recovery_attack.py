@@ -20,7 +20,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
-from density_assets.estimation.consistency import consistent, scaled_to
+from density_assets.estimation.clustering import consistent, scaled_to
 from density_assets.schemes.moving.windows import histograms
 
 Floats = NDArray[np.float64]

@@ -13,13 +13,10 @@ import polars as pl
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from density_assets.estimation.consistency import scaled_to
-from density_assets.geography.cover import minimum_cover
-from density_assets.geography.embedded import embedded_city
-from density_assets.geography.overlaps import overlaps
-from density_assets.geography.places import Places
-from density_assets.geography.voronoi import tower_cells
-from density_assets.people.crowd import crowd
+from density_assets.estimation.clustering import scaled_to
+from density_assets.geography.overlaps import overlaps, tower_cells
+from density_assets.geography.places import Places, minimum_cover
+from density_assets.geography.source import embedded_city
 from density_assets.publication.pictures import INK
 from density_assets.research.contributions import bound_week
 from density_assets.research.density.releases import released
@@ -28,6 +25,7 @@ from density_assets.research.moving.recovery_attack import recover, score
 from density_assets.research.results import figure_cell, markdown
 from density_assets.research.study import Row, Source, Study, averaged
 from density_assets.research.traces.matrix import Traces, binary
+from density_assets.research.weeks.crowd import crowd
 from density_assets.schemes import SCHEMES
 from density_assets.schemes.moving.windows import histograms
 from density_assets.settings import Settings

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from density_assets.people.crowd import HOURS, crowd, grid
+from density_assets.research.weeks.crowd import HOURS, crowd, grid
 from density_assets.schemes.moving.windows import distances, histograms
 
 PEOPLE = 8_000

@@ -6,7 +6,7 @@ import shapely
 from shapely import MultiPolygon, Polygon, box
 from shapely.affinity import translate
 
-from density_assets.geography.embedded import embedded_city
+from density_assets.geography.source import embedded_city
 from density_assets.publication.pages.page import outlines
 
 WEST, SOUTH = 650_000.0, 6_860_000.0

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from shapely import box
 
-from density_assets.geography.embedded import embedded_city
+from density_assets.geography.source import embedded_city
 from density_assets.publication.pages.page import ReportData, report_html
 from density_assets.publication.sums import Area, Interval
 

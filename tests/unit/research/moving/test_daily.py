@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from density_assets.errors import BadInput
-from density_assets.estimation.consistency import consistent
-from density_assets.people.crowd import HOURS, crowd, grid
+from density_assets.estimation.clustering import consistent
 from density_assets.privacy.events import Laplace, SparseVector
 from density_assets.privacy.noise import SimulatedNoise
 from density_assets.research.moving.days import (
@@ -20,6 +19,7 @@ from density_assets.research.moving.days import (
     release,
 )
 from density_assets.research.published_metrics import mae_chen, mre_chen
+from density_assets.research.weeks.crowd import HOURS, crowd, grid
 from density_assets.schemes.moving.windows import Window
 
 
