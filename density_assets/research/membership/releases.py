@@ -9,10 +9,8 @@ import numpy as np
 import shapely
 
 from density_assets.calendar import HOURS
-from density_assets.geography.cover import minimum_cover
-from density_assets.geography.overlaps import Overlaps
-from density_assets.geography.places import Places
-from density_assets.geography.voronoi import tower_cells
+from density_assets.geography.overlaps import Overlaps, tower_cells
+from density_assets.geography.places import Places, minimum_cover
 from density_assets.privacy.noise import SimulatedNoise
 from density_assets.research.contributions import Contributions
 from density_assets.research.membership.defenses import Aggregates, Groups

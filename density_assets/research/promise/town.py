@@ -20,11 +20,9 @@ import shapely
 
 from density_assets.calendar import HOURS
 from density_assets.geography.cells_and_towers import Cells, Towers
-from density_assets.geography.cover import minimum_cover
-from density_assets.geography.overlaps import overlaps
-from density_assets.geography.places import Places
+from density_assets.geography.overlaps import overlaps, tower_cells
+from density_assets.geography.places import Places, minimum_cover
 from density_assets.geography.tables import antennas_table, towers_table
-from density_assets.geography.voronoi import tower_cells
 from density_assets.research.contributions import CountedWeek, read_counted
 from density_assets.settings import EngineSettings
 from resources.sql.duckdb_engine import DuckdbEngine

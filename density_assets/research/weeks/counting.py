@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from density_assets.calendar import HOURS
-from density_assets.estimation.weeks.measured import Measured
+from density_assets.estimation.weeks.state import Measured
 from density_assets.people.population import VisitChunk
 from density_assets.privacy import sensitivity
 from density_assets.privacy.calibration import calibrate, gaussian_sigma

@@ -13,7 +13,7 @@ import numpy as np
 
 from density_assets.estimation.shrinkage import Posterior, posterior
 from density_assets.estimation.weeks.estimate import estimate_week
-from density_assets.estimation.weeks.measured import Measured
+from density_assets.estimation.weeks.state import Measured
 from density_assets.series import Floats
 
 

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from test_contract import Silence
 
-from density_assets.geography.embedded import embedded_city
-from density_assets.geography.overlaps import overlaps
+from density_assets.geography.overlaps import overlaps, tower_cells
 from density_assets.geography.places import Places
-from density_assets.geography.voronoi import tower_cells
+from density_assets.geography.source import embedded_city
 from density_assets.people.population import simulate_week
 from density_assets.privacy.noise import SimulatedNoise
 from density_assets.schemes import SCHEMES

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from density_assets.estimation.weeks.measured import Measured
+from density_assets.estimation.weeks.state import Measured
 from density_assets.privacy.composition import spent
 from density_assets.research.weeks.cities import planned
 from density_assets.research.weeks.counting import WeekCounts, WeeksPromise, measure, queries

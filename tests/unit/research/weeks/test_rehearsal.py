@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from density_assets.geography.embedded import embedded_city
+from density_assets.geography.source import embedded_city
 from density_assets.research.plots.curves import over_weeks
 from density_assets.research.weeks import rehearsal
 from density_assets.research.weeks.cities import Ground
