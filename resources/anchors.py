@@ -12,13 +12,13 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from filelock import FileLock
 
 from density_assets.errors import BadInput
 from density_assets.privacy.release import FORMAT
-from density_assets.publication.verify import Damaged, Record, canonical, read_head
+from density_assets.publication.strict_json import NotStrictJson, canonical, read_record
 from density_assets.settings import Settings
 from resources.keys import Keys
 from resources.ledger.ledger import Ledger, today
@@ -27,6 +27,10 @@ from resources.signing import Signer, signature_holds
 
 HEAD_FORMAT = f"density head {FORMAT}"
 PATIENCE_SECONDS = 60
+
+
+Head = dict[str, Any]
+FIELDS = {"format": str, "ledger": str, "row": int, "head": str, "at": str, "key": str, "signature": str}
 
 
 class Anchored(NamedTuple):
@@ -82,7 +86,7 @@ class Anchors:
                 hand_over(head, self.command, self.folder)
 
 
-def signed_head(signer: Signer, ledger: str, row: int, head: str, at: str) -> Record:
+def signed_head(signer: Signer, ledger: str, row: int, head: str, at: str) -> Head:
     """Return a head as it is kept.
 
     ledger: the identity. row, head: number and hash of its newest entry. at: the day.
@@ -91,7 +95,7 @@ def signed_head(signer: Signer, ledger: str, row: int, head: str, at: str) -> Re
     return {**content, "signature": signer.sign(canonical(content)).hex()}
 
 
-def keep_head(head: Record, file: Path, home: Path, *, create: bool = False) -> None:
+def keep_head(head: Head, file: Path, home: Path, *, create: bool = False) -> None:
     """Add a head to a file; one that is there already is left alone, and one that contradicts the others is refused.
 
     create: whether a file that is not there is made. Its folder must be there: it may be a disk that is not mounted.
@@ -104,7 +108,7 @@ def keep_head(head: Record, file: Path, home: Path, *, create: bool = False) -> 
         _append(file, canonical(head) + b"\n")
 
 
-def hand_over(head: Record, command: str, folder: Path) -> None:
+def hand_over(head: Head, command: str, folder: Path) -> None:
     """Give a head to a program, which must have kept it when it ends."""
     words = shlex.split(command)
     try:
@@ -136,11 +140,9 @@ def _read_lines(content: bytes, file: Path) -> Iterator[Anchored]:
     for number, line in enumerate(content.splitlines(keepends=True), start=1):
         try:
             if not line.endswith(b"\n"):
-                raise Damaged("it is cut")
-            head, signed = read_head(line[:-1])
-            if not signature_holds(bytes.fromhex(head["key"]), signed, bytes.fromhex(head["signature"])):
-                raise Damaged("its signature does not hold")
-        except Damaged as problem:
+                raise NotStrictJson("it is cut")
+            head = _read_head(line)
+        except NotStrictJson as problem:
             raise BadInput(
                 f"an anchor must hold what was written, line {number} of {file} does not: {problem}. "
                 "Find out who changed it, and restore it"
@@ -148,7 +150,21 @@ def _read_lines(content: bytes, file: Path) -> Iterator[Anchored]:
         yield Anchored(head["ledger"], head["row"], head["head"])
 
 
-def _is_kept(head: Record, file: Path) -> bool:
+def _read_head(line: bytes) -> Head:
+    head = read_record(line, **FIELDS)
+    if head["format"] != HEAD_FORMAT or head.keys() != FIELDS.keys():
+        raise NotStrictJson(f"it must be a head of format {HEAD_FORMAT!r} and nothing else")
+    signed = canonical({name: value for name, value in head.items() if name != "signature"})
+    try:
+        holds = signature_holds(bytes.fromhex(head["key"]), signed, bytes.fromhex(head["signature"]))
+    except ValueError:
+        holds = False
+    if not holds:
+        raise NotStrictJson("its signature does not hold")
+    return head
+
+
+def _is_kept(head: Head, file: Path) -> bool:
     """Whether the head is kept already; raises if what is kept contradicts it."""
     new = Anchored(head["ledger"], head["row"], head["head"])
     earlier = [old for old in read_heads(file) if old.ledger == new.ledger]

@@ -5,6 +5,7 @@ fingerprint, the SHA-256 of these bytes. Who has the private key can sign anythi
 that others can read is refused, and a key file is made once and never overwritten.
 """
 
+import hashlib
 import os
 import stat
 from collections.abc import Callable
@@ -22,7 +23,6 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from density_assets.errors import BadInput
-from density_assets.publication import verify
 from density_assets.settings.values import AGENT
 from resources import ssh_agent
 
@@ -42,7 +42,7 @@ class Signer:
     @property
     def fingerprint(self) -> str:
         """What people compare."""
-        return verify.fingerprint(self.public)
+        return hashlib.sha256(self.public).hexdigest()
 
     def sign(self, message: bytes) -> bytes:
         """The signature of a message, 64 bytes.

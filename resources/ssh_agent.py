@@ -4,6 +4,7 @@ The protocol is that of draft-miller-ssh-agent: a length, a byte that says what 
 bytes and strings with their length before them.
 """
 
+import hashlib
 import os
 import re
 import socket
@@ -12,7 +13,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from density_assets.errors import BadInput
-from density_assets.publication.verify import fingerprint
 
 LIST, LISTED = 11, 12
 SIGN, SIGNED = 13, 14
@@ -28,7 +28,7 @@ def key_named(name: str) -> tuple[bytes, Callable[[bytes], bytes]]:
     by_print = [public for public, _ in keys if re.fullmatch("[0-9a-f]{32,64}", wanted) and _is(public, wanted)]
     named = by_print or [public for public, comment in keys if comment == name]
     if len(named) != 1:
-        known = ", ".join(f"{fingerprint(public)[:32]} ({comment})" for public, comment in keys)
+        known = ", ".join(f"{hashlib.sha256(public).hexdigest()[:32]} ({comment})" for public, comment in keys)
         raise BadInput(
             f"a key of the ssh-agent must be named by its fingerprint (32 hexadecimal digits or more) or its comment, "
             f"{name!r} names {len(named)} of its Ed25519 keys: {known or 'it has none'}"
@@ -37,7 +37,7 @@ def key_named(name: str) -> tuple[bytes, Callable[[bytes], bytes]]:
 
 
 def _is(public: bytes, wanted: str) -> bool:
-    return fingerprint(public).startswith(wanted)
+    return hashlib.sha256(public).hexdigest().startswith(wanted)
 
 
 def _keys() -> Iterator[tuple[bytes, str]]:

@@ -13,7 +13,7 @@ from datetime import date
 from itertools import accumulate, groupby, pairwise
 from typing import Any
 
-from density_assets.privacy.accounts import Accounts, Body, Entry
+from density_assets.privacy.accounts import ACT, BODIES, Accounts, Body, Entry
 from density_assets.privacy.charges import Budget, Row, population_name, weekly_costs
 from density_assets.privacy.composition import NOTHING, Composition, compose
 from density_assets.privacy.events import Event
@@ -212,6 +212,9 @@ def release_events(settings: Settings, epsilon: float | None = None) -> list[Eve
     return [event for door in plan.values() for event in door]
 
 
+DECISIONS = [
+    kind for kind, fields in BODIES.items() if ACT.keys() <= fields.keys() and kind not in ("charge", "published")
+]
 SAID: dict[str, Callable[[Body], str]] = {  # what each kind of decision says, from its body
     "opened": lambda body: "opened the ledger",
     "declared": lambda body: "opened it for records of real people",
@@ -255,7 +258,7 @@ class Change:
 
 def decisions(accounts: Accounts, population: str) -> list[Decision]:
     """Everything people decided that matters for a population, oldest first; revisions among it."""
-    decided = [entry for entry in accounts.of(*SAID) if entry.body.get("population", population) == population]
+    decided = [entry for entry in accounts.of(*DECISIONS) if entry.body.get("population", population) == population]
     revised = [_revision(row) for row in _first_charges(accounts, population) if row.charge.revision > 1]
     said = [(entry.row, _decision(entry)) for entry in decided] + revised
     return [decision for _, decision in sorted(said, key=lambda pair: pair[0])]
@@ -275,7 +278,8 @@ def changes(accounts: Accounts, population: str) -> list[Change]:
 
 def _decision(entry: Entry) -> Decision:
     body = entry.body
-    return Decision(entry.at, body["by"], SAID[entry.kind](body), body["reason"])
+    what = SAID[entry.kind](body) if entry.kind in SAID else f"recorded: {entry.kind}"
+    return Decision(entry.at, body["by"], what, body["reason"])
 
 
 def _revision(row: Row) -> tuple[int, Decision]:

@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from density_assets.privacy.accounts import Accounts
-from density_assets.publication.verify import Damaged, canonical, read_json, shaped
+from density_assets.publication.strict_json import NotStrictJson, canonical, read_record
 from resources.ledger.book import LedgerError
 
 TOTALS = "noisy_totals"
@@ -232,8 +232,8 @@ def noted_heads(home: Path) -> Witnesses:
         if not line.endswith(b"\n"):
             continue
         try:
-            said = shaped(read_json(line), "it", ledger="text", row="a whole number from 1", head="text")
-        except Damaged:
+            said = read_record(line, ledger=str, row=int, head=str)
+        except NotStrictJson:
             raise LedgerError(
                 f"line {number} of {file} must be as it was written, but it is damaged: restore {HEADS} with the "
                 "ledger, from the same backup"

@@ -13,8 +13,10 @@ from contradictions import LEDGERS
 from forging import FORGER, OFFICER, OPERATOR
 from signed_release import WEEK, WHO, Book, Release, make_release, open_book
 
+from density_assets.privacy import accounts
 from density_assets.privacy.accounts import NotWhole, read_accounts
 from density_assets.privacy.policy import acknowledgement
+from density_assets.publication import verify
 from density_assets.publication.verify import Chain, Damaged
 from density_assets.settings import Settings
 
@@ -112,3 +114,7 @@ def test_both_readers_say_the_same_of_a_ledger_that_contradicts_itself(tmp_path,
 
 def test_every_listed_difference_is_tried():
     assert {*ONLY_OUTSIDERS, *ONLY_THE_PAYER} <= {*BOOKS, *LEDGERS}
+
+
+def test_both_readers_know_the_same_kinds_of_entries():
+    assert accounts.BODIES.keys() == verify.BODIES.keys()

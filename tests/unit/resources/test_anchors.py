@@ -261,7 +261,7 @@ crypto_device = builtin
 def test_lines_are_written_as_they_are_signed(tmp_path, file, home):
     keep_head(head(1), file, home)
     assert (tmp_path / "heads.jsonl").read_bytes() == canonical(head(1)) + b"\n"
-    assert head(1)["format"] == anchors.FORMAT
+    assert head(1)["format"] == anchors.HEAD_FORMAT
 
 
 def test_a_full_disk_is_an_error(file, home, monkeypatch):
