@@ -14,13 +14,19 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from density_assets.errors import BadInput
-from density_assets.research.approaches.attacks import membership, recovery
-from density_assets.research.approaches.finding import FINDERS
-from density_assets.research.approaches.given_away import BITS, POINTS, asked, given_away, random_bits
+from density_assets.research.approaches.attacks import (
+    BITS,
+    FINDERS,
+    POINTS,
+    ask_directly,
+    measure_given_away,
+    membership,
+    random_bits,
+    recovery,
+)
 from density_assets.research.approaches.technique import AnyTechnique, Floats, Parameters
 from density_assets.research.approaches.techniques import TECHNIQUES
-from density_assets.research.approaches.town import PEOPLE, PLACES, town
-from density_assets.research.approaches.workload import score
+from density_assets.research.approaches.workload import PEOPLE, PLACES, score, town
 from density_assets.research.plots.attacks import bits_by_noise, errors_against_gains, tracks_before_and_after
 from density_assets.research.queries.attacks_on_answers import (
     hadamard_attack,
@@ -67,7 +73,7 @@ def load(source: Source) -> Town:
             "this study invents its people, got --data: try techniques on it by density technique NAME --data"
         )
     traces = town()
-    return Town(traces, traces.aggregate().astype(np.float64), given_away(traces))
+    return Town(traces, traces.aggregate().astype(np.float64), measure_given_away(traces))
 
 
 def once(inputs: Town, point: Row, seed: int) -> list[Row]:
@@ -82,7 +88,7 @@ def once(inputs: Town, point: Row, seed: int) -> list[Row]:
     if find := FINDERS.get(technique.name):
         row["found"] = find(inputs.traces, chosen, seed)
     if technique.approach == "queries":
-        row |= asked(inputs.traces, technique, chosen, seed)
+        row |= ask_directly(inputs.traces, technique, chosen, seed)
     return [{name: _plain(value) for name, value in row.items()}]
 
 

@@ -5,7 +5,12 @@ membership   Is a person among those counted? Weeks of a hundred people are publ
              looks for the victim's places and hours, the steadier the more; among records for the likest.
 recovery     Where was everybody? People who are seen every hour are linked from hour to hour and from day to day (Xu et
              al. 2017). What the attack finds in what the technique publishes of other people is no gain.
-finding      Which record is whose? Four points of a person are looked up among the records (`finding.py`).
+finding      Which record is whose? Four points of a person are looked up among the records. Of techniques
+             that publish records of real people, the share of all people whose own record they find; records of
+             synthetic people are nobody's, and people with fewer points are not found. Of thresholds, the share of
+             people of whom differences of counts that pass the threshold tell whether they were at the busiest place:
+             a map of cells and hours does not answer such queries, a service with the same rule does.
+given away   What is known of people whatever a technique's parameters: by answers, by points, by two releases together.
 
 Small crowds hide people worse than cities do, where noise depends on the promise alone. They say nothing of a technique
 that shows nothing of so few people, and none is said there.
@@ -14,6 +19,7 @@ that shows nothing of so few people, and none is said there.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +27,41 @@ from numpy.typing import NDArray
 from density_assets.calendar import HOURS
 from density_assets.estimation.clustering import scaled_to
 from density_assets.geography.source import embedded_city
-from density_assets.research.approaches.technique import AnyTechnique, Floats, Parameters
-from density_assets.research.approaches.town import town
+from density_assets.research.approaches.technique import AnyTechnique, Floats, Parameters, Published
+from density_assets.research.approaches.workload import answer_error, asked_rectangles, town
 from density_assets.research.membership.attack import auc
 from density_assets.research.membership.people import choose_victims
 from density_assets.research.moving.recovery_attack import recover
 from density_assets.research.moving.recovery_attack import score as recovered_share
+from density_assets.research.queries.attacks_on_answers import attack_everybody, hadamard_attack, private_ratio
+from density_assets.research.queries.audited_answers import AUDITED_ANSWERS
+from density_assets.research.queries.noisy_answers import NoisyAnswersParameters, answer
+from density_assets.research.streams.w_event import K_THRESHOLD, KThresholdParameters
+from density_assets.research.study import Row
 from density_assets.research.traces.matrix import Matrix, Traces, binary
+from density_assets.research.trajectories.confidentiality import P_CONFIDENTIALITY, ConfidentialityChoices
+from density_assets.research.trajectories.generalisation import (
+    K_ANONYMITY,
+    GeneralisationChoices,
+    Generalised,
+    generalise,
+)
+from density_assets.research.trajectories.km_anonymity import (
+    KM_ANONYMITY,
+    PROBABILISTIC_KM,
+    generalise_km,
+    generalise_probabilistic,
+)
+from density_assets.research.trajectories.never_walk_alone import NEVER_WALK_ALONE, NeverWalkAloneChoices
+from density_assets.research.trajectories.record_attacks import (
+    Uniqueness,
+    intersect_releases,
+    share_nearest,
+    share_singled_out,
+    share_singled_out_of_records,
+    unique_by_points,
+    unique_by_top_places,
+)
 from density_assets.research.weeks.crowd import crowd
 
 Ints = NDArray[np.int64]
@@ -138,3 +172,86 @@ def _found(density: Floats, seed: int) -> float:
     still = np.ones(24, dtype=bool)  # linking by distance alone is the stronger attack on hourly counts
     xy = people.traces.positions
     return recovered_share(people.places, recover(np.split(counts, DAYS), xy, still), xy)[0]
+
+
+KNOWN_POINTS = 4  # single out 95 % of 1.5 million people where nothing is done (de Montjoye et al. 2013)
+
+Finder = Callable[[Traces, Any, int], float]
+
+
+def _of_all(found: Uniqueness) -> float:
+    """As a share of everybody: who has too few points is not found."""
+    return found.share * found.asked / (found.asked + found.left_out)
+
+
+def _among(generalise: Callable[[Traces, Any, int], Generalised]) -> Finder:
+    """Among generalised records, which cover items of their own hierarchy."""
+
+    def find(traces: Traces, chosen: GeneralisationChoices, seed: int) -> float:
+        records = generalise(traces, chosen, seed)
+        return _of_all(share_singled_out_of_records(traces, records, chosen.parts_of_day, KNOWN_POINTS, seed))
+
+    return find
+
+
+def _in_cylinders(traces: Traces, chosen: NeverWalkAloneChoices, seed: int) -> float:
+    return share_nearest(traces, _published_records(NEVER_WALK_ALONE.publish(traces, chosen, seed)), KNOWN_POINTS, seed)
+
+
+def _on_the_map(traces: Traces, chosen: ConfidentialityChoices, seed: int) -> float:
+    records = _published_records(P_CONFIDENTIALITY.publish(traces, chosen, seed))
+    return _of_all(share_singled_out(traces, records, KNOWN_POINTS, seed))
+
+
+def _published_records(published: Published) -> Traces:
+    assert published.traces is not None  # these techniques publish records
+    return published.traces
+
+
+def _by_differences(traces: Traces, chosen: KThresholdParameters, seed: int) -> float:
+    busiest = int(traces.aggregate().sum(axis=1).argmax())
+    return attack_everybody(traces, busiest, chosen.k).learnt / len(traces.users)
+
+
+FINDERS: dict[str, Finder] = {
+    K_ANONYMITY.name: _among(lambda traces, chosen, seed: generalise(traces, chosen)),
+    KM_ANONYMITY.name: _among(lambda traces, chosen, seed: generalise_km(traces, chosen)),
+    PROBABILISTIC_KM.name: _among(generalise_probabilistic),
+    NEVER_WALK_ALONE.name: _in_cylinders,
+    P_CONFIDENTIALITY.name: _on_the_map,
+    K_THRESHOLD.name: _by_differences,
+}
+
+
+BITS = 512  # visits that are reconstructed
+POINTS = range(1, 7)  # of a person that are known
+TURNED = 0.6  # radians between the maps of two releases
+
+
+def ask_directly(traces: Traces, technique: AnyTechnique, chosen: Parameters, seed: int) -> Row:
+    """What else holds of those who answer: bits that are reconstructed, and the error of what is asked directly."""
+    if technique.name == AUDITED_ANSWERS.name:
+        return {"bits": hadamard_attack(random_bits(seed), 0.0, seed)}
+    if not isinstance(chosen, NoisyAnswersParameters):
+        return {}
+    noise = private_ratio(chosen.epsilon, chosen.delta) * np.sqrt(BITS)
+    workload = asked_rectangles(traces.positions)
+    answers = answer(traces, workload, chosen, seed).estimates
+    return {
+        "bits": hadamard_attack(random_bits(seed), noise, seed),
+        "directly": answer_error(workload, traces.aggregate().astype(np.float64), answers),
+    }
+
+
+def random_bits(seed: int) -> NDArray[np.int64]:
+    """Visits that are to be reconstructed: there or not, as likely."""
+    return np.random.default_rng([seed, BITS]).integers(2, size=BITS)
+
+
+def measure_given_away(traces: Traces) -> Row:
+    """What points single out, and what two k-anonymous releases tell together."""
+    unique = {f"points_{p}": unique_by_points(traces, p, 0).share for p in POINTS}
+    chosen = GeneralisationChoices(parts_of_day=1)
+    both = intersect_releases(generalise(traces, chosen), generalise(traces, chosen, turned=TURNED))
+    told = {"alone": both.alone, "revealed": both.revealed, "revealed_by_one": both.revealed_by_one, "k": chosen.k}
+    return {**unique, "top_2": unique_by_top_places(traces).share, **told}

@@ -17,8 +17,7 @@ from pydantic import ValidationError
 from density_assets.calendar import HOURS
 from density_assets.errors import BadInput, nearest
 from density_assets.research.approaches.technique import AnyTechnique, Parameters, Published
-from density_assets.research.approaches.town import town
-from density_assets.research.approaches.workload import METRICS, score
+from density_assets.research.approaches.workload import METRICS, score, town
 from density_assets.research.results import markdown
 from density_assets.research.study import Source
 from density_assets.research.traces.matrix import Traces

@@ -1,16 +1,39 @@
-"""What readers ask of a week, and how far off the answers are: the same questions to every technique."""
+"""What every technique is tried on: a town of invented people, and what readers ask of its week.
+
+The town is small enough for trajectories: people whose week is known, at places that are cells of a map. Questions are
+the same to every technique, and so is how far off the answers are.
+"""
 
 from collections.abc import Sequence
+from datetime import date
 
 import numpy as np
 
 from density_assets.calendar import HOURS
+from density_assets.geography.source import embedded_city
+from density_assets.people.population import simulate_week
 from density_assets.quality.accuracy import mean_emd, mre, pearson
 from density_assets.research.approaches.technique import Floats
 from density_assets.research.published_metrics import EMD_HOURS
 from density_assets.research.queries.workload import districts, partition, rectangles
 from density_assets.research.study import Row
-from density_assets.research.traces.matrix import Matrix
+from density_assets.research.traces.matrix import Matrix, Traces, binary
+
+PEOPLE, PLACES = 20_000, 150
+WEEK = date(2007, 9, 10)
+
+
+def town(people: int = PEOPLE, places: int = PLACES, seed: int = 0, week: date = WEEK) -> Traces:
+    """A week of invented people; places are the Voronoi cells of towers, positions in metres."""
+    cells, towers = embedded_city(cells=places, towers=places, seed=seed)
+    chunks = list(simulate_week(cells.centroids, towers.xy, users=people, seed=seed, week=week))
+    user, tower, hour = (
+        np.concatenate([getattr(chunk, name) for chunk in chunks]).astype(np.int64)
+        for name in ("user", "tower", "hour")
+    )
+    matrix = binary(user - 1, tower * HOURS + hour, (people, places * HOURS))
+    return Traces(matrix, np.arange(people), HOURS, towers.xy)
+
 
 RECTANGLES, SEED, DISTRICTS = 500, 5, 9
 SANITY = 0.001  # of all visits: no sum is asked for more precisely

@@ -8,22 +8,25 @@ grouping uses public numbers only, never the traces, so it gives nothing away it
 
 The promise rests on the stop probabilities. `chances` under other probabilities says what an attacker with better ones
 believes. The paper reckons path by path through a group; phone records show stops and no paths, so here a group has
-one chance, whichever way it is entered.
+one chance, whichever way it is entered. Places are neighbours if their Voronoi cells share a border.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
+import shapely
 from numpy.typing import NDArray
 from pydantic import Field
 
 from density_assets.errors import BadInput, some
+from density_assets.geography.overlaps import tower_cells
 from density_assets.research.approaches.technique import Parameters, Published, Technique
 from density_assets.research.traces.matrix import Traces, binary
-from density_assets.research.trajectories.adjacency import Neighbours, neighbouring_places
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Neighbours = tuple[frozenset[int], ...]
+MARGIN = 0.1  # of the width of the map, beyond the outermost places
 ROUNDING = 1e-9  # of sums in another order
 
 
@@ -77,11 +80,6 @@ def chances(groups: MapGroups, stops: Floats) -> Floats:
 def worst_chance(groups: MapGroups, stops: Floats) -> float:
     """The largest chance over all groups: at most p under the probabilities of the grouping, more under others."""
     return float(np.nanmax(chances(groups, stops)))
-
-
-def visits_of(traces: Traces) -> Floats:
-    """How often people truly were at each place: the stop probabilities of an attacker who knows the town well."""
-    return np.asarray(traces.aggregate().sum(axis=1), dtype=np.float64)
 
 
 def stop_probabilities(places: int, chosen: ConfidentialityChoices) -> Floats:
@@ -170,3 +168,16 @@ P_CONFIDENTIALITY = Technique(
     parameters=ConfidentialityChoices,
     publish=publish,
 )
+
+
+def neighbouring_places(positions: NDArray[np.float64]) -> Neighbours:
+    """The neighbours of each place, on the map that the places divide among themselves."""
+    if len(np.unique(positions, axis=0)) < len(positions):
+        raise BadInput("places must have different positions to have cells of their own; merge those that coincide")
+    margin = MARGIN * max(float(np.ptp(positions, axis=0).max()), 1.0)
+    area = shapely.box(*(positions.min(axis=0) - margin), *(positions.max(axis=0) + margin))
+    cells = tower_cells(positions, area)
+    one, other = shapely.STRtree(cells).query(cells, predicate="intersects")
+    border = shapely.length(shapely.intersection(cells[one], cells[other]))
+    side_by_side = (one != other) & (border > margin * 1e-6)  # cells that meet at a corner are not neighbours
+    return tuple(frozenset(other[side_by_side & (one == place)].tolist()) for place in range(len(positions)))

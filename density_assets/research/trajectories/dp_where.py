@@ -30,26 +30,24 @@ from density_assets.research.approaches.technique import (
 )
 from density_assets.research.contributions import require_visits
 from density_assets.research.traces.matrix import Ints, Traces
-from density_assets.research.trajectories.private_statistics import (
+from density_assets.research.trajectories.synthesis import (
     DAY,
     WEEKDAYS,
     Floats,
     SynthesisParameters,
+    draw_hours,
+    draw_lengths,
+    draw_outcomes,
+    hour_weights,
     lengths,
+    number_of_people,
     people,
+    probabilities,
     profile,
     profile_bin,
-    visits,
-)
-from density_assets.research.trajectories.synthesis import (
-    drawn,
-    drawn_hours,
-    drawn_lengths,
-    hour_weights,
-    number_of_people,
-    probabilities,
     publication,
     synthetic,
+    visits,
 )
 
 SHARES = {
@@ -173,14 +171,14 @@ def publish(traces: Traces, parameters: DpWhereParameters, seed: int) -> Publish
     noisy = measure_statistics(exact, events, SimulatedNoise(seed))
     random = np.random.default_rng([seed, 3])
     count = number_of_people(noisy["people"], parameters.times, traces)
-    home = drawn(probabilities(noisy["home"])[None, :], np.zeros(count, dtype=np.int64), random)
+    home = draw_outcomes(probabilities(noisy["home"])[None, :], np.zeros(count, dtype=np.int64), random)
     chosen = candidates(traces.positions)[noisy["commute"].astype(np.int64)]
     medians = chosen[regions(traces.positions, parameters.regions_per_side)]
     to_work = work_given_home(probabilities(noisy["work"]), medians, traces.positions, parameters.rings)
-    work = drawn(to_work, home, random)
-    wanted = np.minimum(drawn_lengths(noisy["calls"], count, random), traces.hours)
-    person, hour = drawn_hours(hour_weights(np.maximum(noisy["profile"], 0).sum(axis=1), traces.hours), wanted, random)
-    working = drawn(probabilities(noisy["profile"]), profile_bin(hour), random) == 1
+    work = draw_outcomes(to_work, home, random)
+    wanted = np.minimum(draw_lengths(noisy["calls"], count, random), traces.hours)
+    person, hour = draw_hours(hour_weights(np.maximum(noisy["profile"], 0).sum(axis=1), traces.hours), wanted, random)
+    working = draw_outcomes(probabilities(noisy["profile"]), profile_bin(hour), random) == 1
     place = np.where(working, work[person], home[person])
     facts = {"median commute": float(np.median(medians))}
     drawn_people = synthetic(traces, person, place, hour)

@@ -1,22 +1,26 @@
 """A hierarchy of items: which less precise item stands for which precise ones.
 
-Items are the leaves, numbered from 0; the inner nodes follow, the root is the last. A hierarchy is given by nested
-names, or made by halving a map again and again: the widest axis at its median, which gives a binary tree of depth
-log2 of the leaves.
+Items are the leaves, numbered from 0; the inner nodes follow, the root is the last. A hierarchy is made by
+halving a map again and again: the widest axis at its median, which gives a binary tree of depth log2 of the leaves.
+
+A cut of a hierarchy is one recoding for all records, where every item is published as the node of the cut above it.
+Raising a node replaces everything below it (full-subtree recoding), so cuts only become coarser. A set of items that
+too few records have is repaired by the cheapest raise of its items that gives it enough of them.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
+from heapq import heappop, heappush
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from density_assets.errors import BadInput
 from density_assets.research.traces.matrix import Matrix, binary
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-Names = str | tuple[str, tuple["Names", ...]]
 
 
 @dataclass(frozen=True)
@@ -76,16 +80,6 @@ class Hierarchy:
         return np.asarray(self.covers.indices[self.covers.indptr[node] : self.covers.indptr[node + 1]], np.int64)
 
 
-def named_hierarchy(names: Names) -> Hierarchy:
-    """A hierarchy from nested names: a name is an item, a pair of a name and parts is an inner node."""
-    leaves = _leaf_names(names)
-    if len(set(leaves)) < len(leaves):
-        raise BadInput(f"the items of a hierarchy must have different names, got {', '.join(leaves)}")
-    parent, labels = [-1] * len(leaves), list(leaves)
-    _attach(names, leaves, parent, labels)
-    return Hierarchy(np.array(parent, dtype=np.int64), len(leaves), tuple(labels))
-
-
 def halved_hierarchy(coordinates: Floats) -> Hierarchy:
     """A binary tree over points: the widest axis is halved at its median until every point is alone."""
     if len(coordinates) == 0:
@@ -94,26 +88,6 @@ def halved_hierarchy(coordinates: Floats) -> Hierarchy:
     _halve(coordinates, np.arange(len(coordinates)), parent)
     names = tuple(f"item {n}" if n < len(coordinates) else f"area {n}" for n in range(len(parent)))
     return Hierarchy(np.array(parent, dtype=np.int64), len(coordinates), names)
-
-
-def _leaf_names(names: Names) -> list[str]:
-    return [names] if isinstance(names, str) else [leaf for part in names[1] for leaf in _leaf_names(part)]
-
-
-def _attach(names: Names, leaves: list[str], parent: list[int], labels: list[str]) -> int:
-    """Number a node after everything below it, so that the root comes last."""
-    if isinstance(names, str):
-        return leaves.index(names)
-    below = [_attach(part, leaves, parent, labels) for part in names[1]]
-    return _join(below, names[0], parent, labels)
-
-
-def _join(below: list[int], name: str, parent: list[int], labels: list[str]) -> int:
-    parent.append(-1)
-    labels.append(name)
-    for node in below:
-        parent[node] = len(parent) - 1
-    return len(parent) - 1
 
 
 def _halve(coordinates: Floats, points: Ints, parent: list[int]) -> int:
@@ -127,3 +101,96 @@ def _halve(coordinates: Floats, points: Ints, parent: list[int]) -> int:
     for node in below:
         parent[node] = len(parent) - 1
     return len(parent) - 1
+
+
+Bits = NDArray[np.uint8]
+SEARCHED = 2_000  # ways to raise a set; beyond it the search starts anew from the cheapest way so far
+
+
+@dataclass(frozen=True)
+class Items:
+    """What a search for cuts looks at again and again.
+
+    bits: the records that have each node, eight a byte. frequency: the records that have each item.
+    """
+
+    hierarchy: Hierarchy
+    bits: Bits
+    frequency: Floats
+
+    def support(self, nodes: frozenset[int]) -> int:
+        """How many records have all the nodes."""
+        together = np.bitwise_and.reduce(self.bits[sorted(nodes)], axis=0)
+        return int(np.bitwise_count(together).sum())
+
+
+def index_records(records: Matrix, hierarchy: Hierarchy) -> Items:
+    """The records that have each node of a hierarchy."""
+    present = csr_array(hierarchy.covers @ records.T).toarray() > 0
+    frequency = np.bincount(records.indices, minlength=hierarchy.leaves).astype(np.float64)
+    return Items(hierarchy, np.packbits(present, axis=1), frequency)
+
+
+def finest_cut(hierarchy: Hierarchy) -> Ints:
+    """Every item as itself."""
+    return np.arange(hierarchy.leaves)
+
+
+def recode(records: Matrix, cut: Ints, hierarchy: Hierarchy) -> Matrix:
+    """Records with each item replaced by its node of the cut, people x nodes."""
+    row = np.repeat(np.arange(records.shape[0]), np.diff(records.indptr))
+    return binary(row, cut[records.indices], (records.shape[0], hierarchy.nodes))
+
+
+def lift(nodes: frozenset[int], cut: Ints, hierarchy: Hierarchy) -> frozenset[int]:
+    """What a cut publishes for nodes of a finer one."""
+    return frozenset(int(cut[hierarchy.leaves_of(node)[0]]) for node in nodes)
+
+
+def raise_nodes(cut: Ints, nodes: frozenset[int], hierarchy: Hierarchy) -> Ints:
+    """The cut with everything below some nodes replaced by them; none of the nodes may lie below the cut."""
+    new = cut.copy()
+    for node in nodes:
+        new[hierarchy.leaves_of(node)] = node
+    return new
+
+
+def repair(cut: Ints, nodes: frozenset[int], items: Items, k: int) -> Ints:
+    """The cheapest coarser cut with which at least k records have a set of nodes; the same cut if they have it.
+
+    Raising a node never costs less than before, so ways are tried in the order of their cost (Dijkstra): the first
+    that suffices is the cheapest.
+    """
+    nodes = lift(nodes, cut, items.hierarchy)
+    if items.support(nodes) >= k:
+        return cut
+    cost = _costs(cut, items)
+    waiting, met = [(0.0, sorted(nodes))], {nodes}
+    while waiting:
+        candidate = frozenset(heappop(waiting)[1])
+        if items.support(candidate) >= k:
+            return raise_nodes(cut, candidate, items.hierarchy)
+        if len(met) > SEARCHED:
+            waiting, met = [], set()
+        for coarser in _one_step_up(candidate, items.hierarchy) - met:
+            met.add(coarser)
+            heappush(waiting, (float(cost[sorted(coarser)].sum()), sorted(coarser)))
+    raise BadInput(f"at least k records are needed, k = {k} is more than there are; choose a smaller k")
+
+
+def _costs(cut: Ints, items: Items) -> Floats:
+    """What all records lose by raising the cut to each node, beyond what they have lost."""
+    hierarchy = items.hierarchy
+    before = hierarchy.covers @ (items.frequency * hierarchy.losses[cut])
+    return np.asarray((hierarchy.covers @ items.frequency) * hierarchy.losses - before)
+
+
+def _one_step_up(nodes: frozenset[int], hierarchy: Hierarchy) -> set[frozenset[int]]:
+    """The nodes with one of them replaced by its parent; what then lies below another is dropped."""
+    inner = [node for node in nodes if node != hierarchy.root]
+    return {_topmost(nodes - {node} | {int(hierarchy.parent[node])}, hierarchy) for node in inner}
+
+
+def _topmost(nodes: frozenset[int], hierarchy: Hierarchy) -> frozenset[int]:
+    """The nodes without those that lie below another of them."""
+    return frozenset(node for node in nodes if not nodes.intersection(hierarchy.ancestors(node)[1:]))

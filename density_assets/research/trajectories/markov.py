@@ -25,25 +25,25 @@ from density_assets.research.approaches.technique import (
 )
 from density_assets.research.contributions import require_visits
 from density_assets.research.traces.matrix import Ints, Traces
-from density_assets.research.trajectories.kept_sequences import capped_counts, capped_sensitivity, kept_visits
-from density_assets.research.trajectories.private_statistics import (
-    Floats,
-    SynthesisParameters,
-    lengths,
-    people,
-    profile,
-    visits,
-)
 from density_assets.research.trajectories.synthesis import (
+    Floats,
     Rng,
-    drawn,
-    drawn_hours,
-    drawn_lengths,
+    SynthesisParameters,
+    capped_counts,
+    capped_sensitivity,
+    draw_hours,
+    draw_lengths,
+    draw_outcomes,
     hour_weights,
+    keep_visits,
+    lengths,
     number_of_people,
+    people,
     probabilities,
+    profile,
     publication,
     synthetic,
+    visits,
 )
 
 SHARES = {"people": 0.05, "visits": 0.05, "lengths": 0.1, "starts": 0.3, "transitions": 0.4, "profile": 0.1}
@@ -63,7 +63,7 @@ class MarkovParameters(SynthesisParameters):
 
 def statistics(traces: Traces, parameters: MarkovParameters, seed: int) -> dict[str, Statistic]:
     """All that the generator learns of the traces, before noise."""
-    user, place, _ = kept_visits(traces, parameters.l_max + 1, seed)
+    user, place, _ = keep_visits(traces, parameters.l_max + 1, seed)
     first = np.diff(user, prepend=-1) != 0
     follows = ~first[1:]
     codes, counts = capped_counts(
@@ -91,8 +91,8 @@ def publish(traces: Traces, parameters: MarkovParameters, seed: int) -> Publishe
     bar = parameters.threshold * (events["transitions"].standard_deviation or 0.0)
     random = np.random.default_rng([seed, 3])
     count = number_of_people(noisy["people"], parameters.times, traces)
-    wanted = np.minimum(drawn_lengths(noisy["lengths"], count, random), traces.hours)
-    person, hour = drawn_hours(hour_weights(noisy["profile"][:, 0], traces.hours), wanted, random)
+    wanted = np.minimum(draw_lengths(noisy["lengths"], count, random), traces.hours)
+    person, hour = draw_hours(hour_weights(noisy["profile"][:, 0], traces.hours), wanted, random)
     starts = probabilities(noisy["starts"])
     place = walks(starts, chain(noisy["transitions"], bar, starts), wanted, random)
     facts = {"transitions above the threshold": int((noisy["transitions"] >= bar).sum())}
@@ -109,10 +109,10 @@ def chain(noisy: Floats, bar: float, otherwise: Floats) -> Floats:
 def walks(starts: Floats, transitions: Floats, wanted: Ints, random: Rng) -> Ints:
     """Places of all people one after the other, ordered by person: so many each."""
     steps = np.zeros((len(wanted), int(wanted.max())), dtype=np.int64)
-    steps[:, 0] = drawn(starts[None, :], np.zeros(len(wanted), dtype=np.int64), random)
+    steps[:, 0] = draw_outcomes(starts[None, :], np.zeros(len(wanted), dtype=np.int64), random)
     for step in range(1, steps.shape[1]):
         walking = wanted > step
-        steps[walking, step] = drawn(transitions, steps[walking, step - 1], random)
+        steps[walking, step] = draw_outcomes(transitions, steps[walking, step - 1], random)
     walked: Ints = steps[np.arange(steps.shape[1]) < wanted[:, None]]
     return walked
 

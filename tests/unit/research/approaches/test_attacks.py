@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 
 from density_assets.research.approaches.attacks import crowds_to_recover, membership, recovery
-from density_assets.research.approaches.own_schemes import scheme_technique
-from density_assets.research.approaches.plain import EMPTY, EXACT
 from density_assets.research.approaches.technique import Parameters, Published, Technique
-from density_assets.research.approaches.techniques import TECHNIQUES
+from density_assets.research.approaches.techniques import EMPTY, EXACT, TECHNIQUES, scheme_technique
 
 
 def test_exact_counts_give_everybody_away():

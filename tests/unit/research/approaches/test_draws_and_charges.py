@@ -7,7 +7,7 @@ import pytest
 
 from density_assets.privacy.noise import SimulatedNoise
 from density_assets.research.approaches.techniques import TECHNIQUES
-from density_assets.research.approaches.town import town
+from density_assets.research.approaches.workload import town
 from density_assets.research.streams import terms as publishing
 
 TOWN = town(people=300, places=60, seed=3)

@@ -10,9 +10,9 @@ from scipy.sparse import csr_array
 from density_assets.errors import BadInput
 from density_assets.privacy.composition import spent
 from density_assets.research.approaches.approaches_study import APPROACHES_STUDY, parameters
-from density_assets.research.approaches.finding import FINDERS
+from density_assets.research.approaches.attacks import FINDERS
 from density_assets.research.approaches.techniques import TECHNIQUES, technique_named
-from density_assets.research.approaches.town import town
+from density_assets.research.approaches.workload import town
 
 TOWN = town(people=300, places=60, seed=3)
 EMPTY = replace(TOWN, matrix=csr_array(TOWN.matrix.shape, dtype=np.int32))

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from density_assets.research.approaches.town import town
 from density_assets.research.approaches.workload import (
     asked_rectangles,
     district_days,
     found_busiest,
     score,
     sum_error,
+    town,
 )
 
 TOWN = town(people=300, places=60, seed=3)

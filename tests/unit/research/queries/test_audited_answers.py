@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from density_assets.errors import BadInput
-from density_assets.research.approaches.town import town
+from density_assets.research.approaches.workload import town
 from density_assets.research.queries.audited_answers import (
     AUDITED_ANSWERS,
     AuditedParameters,

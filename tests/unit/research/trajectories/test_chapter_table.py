@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
+from generalised_records import is_k_anonymous, is_km_anonymous, named_hierarchy
 from scipy.sparse import csr_array
 
 from density_assets.research.traces.matrix import Matrix, binary
-from density_assets.research.trajectories.cuts import finest_cut, raised, recoded
-from density_assets.research.trajectories.generalisation import is_k_anonymous, k_anonymous
-from density_assets.research.trajectories.hierarchy import Hierarchy, named_hierarchy
-from density_assets.research.trajectories.km_anonymity import is_km_anonymous, km_anonymous
-from density_assets.research.trajectories.records import Generalised
+from density_assets.research.trajectories.generalisation import Generalised, k_anonymous
+from density_assets.research.trajectories.hierarchy import Hierarchy, finest_cut, raise_nodes, recode
+from density_assets.research.trajectories.km_anonymity import km_anonymous
 
 ORIGINAL = (
     {"LA"},
@@ -88,8 +87,8 @@ def test_fewer_generalisations_only_with_the_same_recoding() -> None:
     assert (original.nnz, replaced_visits(b, hierarchy), replaced_visits(c, hierarchy)) == (17, 7, 8)
     # One recoding for all: the cut with East US is not 2-anonymous, the one with both is, and replaces every visit.
     east, west = (frozenset({hierarchy.names.index(name)}) for name in ("East US", "West US"))
-    only_east = raised(finest_cut(hierarchy), east, hierarchy)
-    assert not is_k_anonymous(recoded(original, only_east, hierarchy), 2)
-    both = recoded(original, raised(only_east, west, hierarchy), hierarchy)
+    only_east = raise_nodes(finest_cut(hierarchy), east, hierarchy)
+    assert not is_k_anonymous(recode(original, only_east, hierarchy), 2)
+    both = recode(original, raise_nodes(only_east, west, hierarchy), hierarchy)
     assert is_k_anonymous(both, 2)
     assert replaced_visits(both, hierarchy) == 17

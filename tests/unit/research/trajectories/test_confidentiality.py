@@ -4,15 +4,14 @@ import numpy as np
 import pytest
 
 from density_assets.errors import BadInput
-from density_assets.research.approaches.town import town
+from density_assets.research.approaches.workload import town
 from density_assets.research.traces.matrix import Traces, binary
-from density_assets.research.trajectories.adjacency import neighbouring_places
 from density_assets.research.trajectories.confidentiality import (
     P_CONFIDENTIALITY,
     ConfidentialityChoices,
     chances,
     confidential_map,
-    visits_of,
+    neighbouring_places,
     worst_chance,
 )
 
@@ -68,7 +67,9 @@ def test_wrong_probabilities_void_the_promise() -> None:
     known_better[0] = 27.0
     assert worst_chance(groups, known_better) == pytest.approx(0.9)
     town_groups = confidential_map(TOWN.positions, TWO)
-    assert chances(town_groups, visits_of(TOWN)) != pytest.approx(chances(town_groups, np.ones(20)))
+    assert chances(town_groups, TOWN.aggregate().sum(axis=1).astype(float)) != pytest.approx(
+        chances(town_groups, np.ones(20))
+    )
 
 
 def test_the_grouping_does_not_look_at_the_traces() -> None:

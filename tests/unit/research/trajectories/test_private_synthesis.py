@@ -9,14 +9,12 @@ from small_crowd import HEAVY, DeafNoise, crowd, joined, nobody
 from density_assets.errors import BadInput
 from density_assets.privacy.composition import spent
 from density_assets.quality.accuracy import pearson
-from density_assets.research.approaches.town import town
-from density_assets.research.trajectories import dp_where, markov, ngrams, private_statistics
+from density_assets.research.approaches.workload import town
+from density_assets.research.trajectories import dp_where, markov, ngrams, synthesis
 from density_assets.research.trajectories.dp_where import DP_WHERE, DpWhereParameters
-from density_assets.research.trajectories.gram_tree import gram_counts, level_sensitivity
-from density_assets.research.trajectories.kept_sequences import capped_counts, capped_sensitivity, kept_visits
 from density_assets.research.trajectories.markov import MARKOV, MarkovParameters
-from density_assets.research.trajectories.ngrams import N_GRAMS, NGramParameters
-from density_assets.research.trajectories.private_statistics import Statistic
+from density_assets.research.trajectories.ngrams import N_GRAMS, NGramParameters, gram_counts, level_sensitivity
+from density_assets.research.trajectories.synthesis import Statistic, capped_counts, capped_sensitivity, keep_visits
 
 TECHNIQUES = (DP_WHERE, MARKOV, N_GRAMS)
 MODULES = {"dp_where": dp_where, "markov": markov, "n_grams": ngrams}
@@ -82,15 +80,14 @@ def test_bounds_are_reached():
 
 def test_sequences_that_are_not_truncated_are_caught(monkeypatch):
     for module in (markov, ngrams):
-        monkeypatch.setattr(module, "kept_visits", lambda traces, most, seed: kept_visits(traces, 168, seed))
+        monkeypatch.setattr(module, "keep_visits", lambda traces, most, seed: keep_visits(traces, 168, seed))
     assert "transitions" in too_far(CASES["Markov, few"], "everywhere")
     assert {"grams of 1", "grams of 2", "grams of 3"} <= too_far(CASES["n-grams, few"], "everywhere")
 
 
 def test_grams_that_are_not_capped_are_caught(monkeypatch):
-    from density_assets.research.trajectories import gram_tree
 
-    for module in (markov, gram_tree):
+    for module in (markov, ngrams):
         monkeypatch.setattr(module, "capped_counts", lambda person, code, repeats: capped_counts(person, code, 999))
     few = {"l_max": 10, "repeats": 1}
     assert too_far(lambda traces: markov.statistics(traces, MarkovParameters(**few), 0), "at home") == {"transitions"}
@@ -101,7 +98,7 @@ def test_people_who_are_counted_more_than_once_are_caught(monkeypatch):
     """A home for each visit, and profiles of visits rather than of people."""
 
     def of_visits(traces, kind=None, kinds=1):
-        counts = np.bincount(private_statistics.profile_bin(traces.points()[2]), minlength=48)
+        counts = np.bincount(synthesis.profile_bin(traces.points()[2]), minlength=48)
         return Statistic(counts[:, None].astype(float), 1.0)
 
     visited = dp_where.anchors

@@ -7,13 +7,12 @@ import pytest
 
 from density_assets.errors import BadInput
 from density_assets.research.approaches.technique import AnyTechnique, Published
-from density_assets.research.approaches.town import town
+from density_assets.research.approaches.workload import town
 from density_assets.research.traces.matrix import Traces, binary
 from density_assets.research.trajectories.confidentiality import P_CONFIDENTIALITY
 from density_assets.research.trajectories.generalisation import K_ANONYMITY
-from density_assets.research.trajectories.km_anonymity import KM_ANONYMITY
+from density_assets.research.trajectories.km_anonymity import KM_ANONYMITY, PROBABILISTIC_KM
 from density_assets.research.trajectories.never_walk_alone import NEVER_WALK_ALONE
-from density_assets.research.trajectories.probabilistic_km import PROBABILISTIC_KM
 
 TECHNIQUES = (NEVER_WALK_ALONE, K_ANONYMITY, KM_ANONYMITY, PROBABILISTIC_KM, P_CONFIDENTIALITY)
 TOWN = town(people=400, places=150, seed=2)

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from density_assets.errors import BadInput
-from density_assets.research.approaches.town import town
+from density_assets.research.approaches.workload import town
 from density_assets.research.traces.matrix import Traces, binary
-from density_assets.research.trajectories import uniqueness
-from density_assets.research.trajectories.uniqueness import (
-    coarser,
+from density_assets.research.trajectories import record_attacks as uniqueness
+from density_assets.research.trajectories.record_attacks import (
+    coarsen,
     known_points,
     matching_records,
-    singled_out,
+    share_singled_out,
     unique_by_points,
     unique_by_top_places,
 )
@@ -61,9 +61,9 @@ def test_known_points_are_points_of_the_person() -> None:
 
 def test_published_records_without_the_points_single_nobody_out() -> None:
     people = traces({0, 1}, {0, 2})
-    assert singled_out(people, traces({3}, {4}), 2).share == 0.0
-    assert singled_out(people, traces({0, 1, 2}), 2).share == 1.0
-    assert singled_out(people, traces({0, 1, 2}, {0, 1, 2}), 2).share == 0.0
+    assert share_singled_out(people, traces({3}, {4}), 2).share == 0.0
+    assert share_singled_out(people, traces({0, 1, 2}), 2).share == 1.0
+    assert share_singled_out(people, traces({0, 1, 2}, {0, 1, 2}), 2).share == 0.0
 
 
 def test_top_places_ignore_their_order() -> None:
@@ -75,8 +75,8 @@ def test_top_places_ignore_their_order() -> None:
 def test_coarser_traces_single_fewer_out() -> None:
     people = town(people=2_000, places=40, seed=1)
     fine = unique_by_points(people, 3).share
-    assert unique_by_points(coarser(people, hours=24), 3).share < fine
-    assert unique_by_points(coarser(people, np.arange(40) // 10), 3).share < fine
+    assert unique_by_points(coarsen(people, hours=24), 3).share < fine
+    assert unique_by_points(coarsen(people, np.arange(40) // 10), 3).share < fine
 
 
 def test_more_points_single_more_people_out() -> None:
@@ -95,4 +95,4 @@ def test_what_cannot_be_asked() -> None:
     with pytest.raises(BadInput, match="at least one point, got p = 0"):
         unique_by_points(people, 0)
     with pytest.raises(BadInput, match="same places and hours"):
-        singled_out(people, coarser(people, hours=2), 1)
+        share_singled_out(people, coarsen(people, hours=2), 1)
