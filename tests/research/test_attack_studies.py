@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from density_assets.errors import BadInput
 from density_assets.research.membership import defense_studies as defenses
 from density_assets.research.membership import exposure as membership
-from density_assets.research.membership.attack import ATTACKS, privacy_gain
+from density_assets.research.membership.attack import ATTACKS
 from density_assets.research.membership.defenses import DEFENSES, Groups
 from density_assets.research.membership.people import GENERATED, AttackedPeople, choose_victims, load_people
 from density_assets.research.membership.published_defenses import PUBLISHED
@@ -36,8 +36,8 @@ def test_membership_makes_its_figures_and_table(people, tmp_path):
     assert len(results) == 3 * 2 * 3 * len(ATTACKS)  # priors, repetitions, victims
     assert results["auc"].is_between(0, 1).all()
     made = {"distributions", "components", "components_same_groups", "frequencies", "victims"}
-    assert set(membership.figures(people, results)) == made
-    table = membership.summary(results)
+    assert set(membership.plot_exposure(people, results)) == made
+    table = membership.tabulate_exposure(results)
     assert all(f"| same groups | {how} |" in table for how in ATTACKS)
     means = dict(results.filter(prior="same_groups").group_by("attack").agg(pl.col("auc").mean()).iter_rows())
     line = next(line for line in table.splitlines() if "| same groups | features_pooled |" in line)
@@ -74,15 +74,15 @@ def test_heat_maps_show_the_groups_of_their_prior(people):
 
 def test_gains_compare_each_victim_with_itself(people, tmp_path):
     chosen = ({"defense": "none", "level": 0}, {"defense": "SLP", "level": 0}, {"defense": "DGFR", "level": 5})
-    study = replace(privacy_gain.PRIVACY_GAIN, grid=chosen)
+    study = replace(defenses.PRIVACY_GAIN, grid=chosen)
     results = run(study, people, tmp_path / "book", 2, lambda line: None)
-    gains = privacy_gain.gains(results)
+    gains = defenses.gains(results)
     assert len(gains) == 2 * 2 * 3
     assert gains.filter(defense="DGFR")["auc"].to_list() == [0.5] * 6
     exposed = gains.filter(pl.col("defense") == "DGFR", pl.col("undefended") > 0.5)
     assert exposed["gain"].to_list() == [1.0] * len(exposed)
-    assert set(privacy_gain.figures(people, results)) == {"gain", "planes"}
-    assert "| DGFR | 250 | 0.500 |" in privacy_gain.summary(results)
+    assert set(defenses.plot_gain(people, results)) == {"gain", "planes"}
+    assert "| DGFR | 250 | 0.500 |" in defenses.tabulate_gain(results)
 
 
 @pytest.mark.parametrize(("sampling", "each", "both"), [("once", 1, 1), ("apart", 1, 0), ("anew", 0, 0)])
@@ -90,9 +90,9 @@ def test_points_are_sampled_once_for_all_that_is_seen_or_apart_or_anew(people, s
     """Where points are sampled once, aggregates are sums of what each member leaves."""
     game = people.game("subset_of_locations", 3, np.random.default_rng(0), defended=True)
     point, rng = {"defense": "SMP", "level": 3}, np.random.default_rng(1)
-    seeds = privacy_gain.sampling_seeds(sampling, (0, 3))
+    seeds = defenses.sampling_seeds(sampling, (0, 3))
     sides = [
-        (seen.members.toarray(), privacy_gain.defended(people, point, 0.8, seen, rng, seed)[0])
+        (seen.members.toarray(), defenses.defended(people, point, 0.8, seen, rng, seed)[0])
         for seen, seed in zip((game.training, game.challenge), seeds, strict=True)
     ]
     assert are_sums(*sides[0]) == each
@@ -105,7 +105,7 @@ def test_the_recipe_says_how_points_are_sampled(people):
     found = {}
     for sampling in ("once", "apart", "anew"):
         these = replace(people, recipe=people.recipe.model_copy(update={"sampling": sampling, "samples": 120}))
-        found[sampling] = np.mean([row["auc"] for seed in (0, 1) for row in privacy_gain.once(these, point, seed)])
+        found[sampling] = np.mean([row["auc"] for seed in (0, 1) for row in defenses.measure_gain(these, point, seed)])
     assert found["once"] > found["apart"] > found["anew"]
     assert people.recipe.sampling == "apart"
 
@@ -141,7 +141,7 @@ def test_utility_of_what_is_left_alone_is_perfect_and_of_nothing_is_known():
 def test_tables_hold_groups_everybody_and_the_published_rows(people, tmp_path):
     chosen = tuple(point for point in defenses.DEFENSE_TABLES.grid if point["defense"] in ("SMP", "SSC"))
     results = run(replace(defenses.DEFENSE_TABLES, grid=chosen), people, tmp_path / "book", 1, lambda line: None)
-    table = defenses.summary(results)
+    table = defenses.tabulate_utility(results)
     assert "| MRE | MRE, ROIs with ≥ 1 visit a day | MRE 10% |" in table
     empty = results.filter(of="group")["near_empty"].mean()
     assert f"Near-empty in a group: {empty:.1f} of 100 ROIs." in table
@@ -161,12 +161,12 @@ def test_taps_stand_beside_london_and_what_is_not_printed_is_a_dash(people, tmp_
     taps = replace(people, recipe=people.recipe.model_copy(update={"kind": "taps"}))
     chosen = tuple(point for point in defenses.DEFENSE_TABLES.grid if point["defense"] in ("SLP", "TG"))
     results = run(replace(defenses.DEFENSE_TABLES, grid=chosen), taps, tmp_path / "book", 1, lambda line: None)
-    table = defenses.summary(results)
+    table = defenses.tabulate_utility(results)
     assert "| published (London) |" in table
     assert "0 / 0 / – / 1 / – / – |" in table
     assert "2.945 / 2.221 / 0.651 / 0.003 / 0.658 / 0 |" in table
     nobodys = results.with_columns(kind=pl.lit("visits"))
-    assert "2.945 /" not in defenses.summary(nobodys)
+    assert "2.945 /" not in defenses.tabulate_utility(nobodys)
 
 
 def test_neighbours_are_merged_only_where_it_is_known_who_they_are(people):
@@ -178,7 +178,7 @@ def test_neighbours_are_merged_only_where_it_is_known_who_they_are(people):
 
 
 def test_studies_attack_the_published_150_victims_and_repeat_utility_20_times():
-    assert 3 * membership.MEMBERSHIP.repetitions == 3 * privacy_gain.PRIVACY_GAIN.repetitions == 150
+    assert 3 * membership.MEMBERSHIP.repetitions == 3 * defenses.PRIVACY_GAIN.repetitions == 150
     assert defenses.DEFENSE_TABLES.repetitions == 20
 
 

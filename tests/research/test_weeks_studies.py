@@ -10,8 +10,7 @@ from density_assets.errors import BadInput
 from density_assets.research.studies import study_named
 from density_assets.research.study import Source, conduct
 from density_assets.research.weeks import changes_study, sizes_study, sums_study
-from density_assets.research.weeks.cities import POPULATION, VISITS, load_cities, pedestrian_city
-from density_assets.research.weeks.cities import cities_made_from as made_from
+from density_assets.research.weeks.cities import POPULATION, VISITS, cities_made_from, load_cities, pedestrian_city
 from density_assets.research.weeks.estimators import LEARNING_NAME
 from density_assets.research.weeks.sizes_study import EMPTY, FLAT
 
@@ -76,7 +75,7 @@ def test_other_people_start_another_book(source):
     others = source.settings.model_copy(update={"city": source.settings.city.model_copy(update={"users": 61_000})})
     for name in ("weeks", "changes", "sums"):
         assert study_named(name).identity(source) != study_named(name).identity(replace(source, settings=others))
-    assert made_from(source)["cities"] != made_from(replace(source, settings=others))["cities"]
+    assert cities_made_from(source)["cities"] != cities_made_from(replace(source, settings=others))["cities"]
 
 
 @pytest.fixture
