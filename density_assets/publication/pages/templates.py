@@ -29,6 +29,7 @@ PACKAGE = "density_assets.publication.pages"
 # https, or no scheme and no host at all; `validateLink` sees addresses after entities and escapes are resolved.
 ALLOWED_LINK = re.compile(r"https://|(?!//)(?![a-z][a-z0-9+.-]*:)", re.IGNORECASE)
 DEEPEST = 6
+SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")  # what Markdown would not take as it is
 
 
 def render(template: str, **values: object) -> str:
@@ -39,6 +40,32 @@ def render(template: str, **values: object) -> str:
 def static(name: str) -> Markup:
     """A file of ours beside this module, as it is: style and script hold no data."""
     return Markup((resources.files(PACKAGE) / name).read_text(encoding="utf-8"))
+
+
+def render_markdown(template: str, **values: object) -> str:
+    """The text of a Markdown template, in which every value shows as it is, on one line."""
+    return _markdown_environment().get_template(template).render(values)
+
+
+def as_plain(text: object) -> Markup:
+    """A text as Markdown that shows it as it is, on one line."""
+    return Markup(SPECIAL.sub(r"\\\1", " ".join(str(text).split())))
+
+
+def as_code(text: object) -> Markup:
+    """The same as code: a name of a column or a file."""
+    return Markup(f"`{' '.join(str(text).replace('`', chr(39)).replace('|', '¦').split())}`")
+
+
+@cache
+def _markdown_environment() -> Environment:
+    """Templates as of pages, but values are escaped as Markdown: what is `Markup` is Markdown already."""
+    environment = _environment().overlay(
+        autoescape=False, finalize=lambda value: value if isinstance(value, Markup) else as_plain(value)
+    )
+    environment.filters["code"] = as_code
+    environment.filters["named"] = lambda choices: " and ".join(name for name, value in choices.items() if value)
+    return environment
 
 
 @cache

@@ -3,15 +3,13 @@
 from pathlib import Path
 
 import pytest
-from jinja2 import Environment, meta
 from markdown_it import MarkdownIt
 
 from density_assets.__main__ import main
-from density_assets.publication import assessment as drafted
-from density_assets.publication.assessment import HAZARDS, impact_assessment, left_to_fill, right_guesses, words
+from density_assets.publication.assessment import HAZARDS, impact_assessment, left_to_fill, right_guesses
+from density_assets.publication.pages.templates import as_plain
 from density_assets.settings import Settings, load_settings
 
-TEMPLATE = Path(__file__).parents[3] / "docs/dpia-template.md"
 REAL = """
 [city]
 name = "lyon"
@@ -84,13 +82,6 @@ STATED = (
 )
 
 
-def test_every_place_of_the_template_is_known_and_every_known_place_is_in_it(monkeypatch):
-    filled = {}
-    monkeypatch.setattr(drafted, "render", lambda _, **places: filled.update(places) or "")
-    impact_assessment(Settings())
-    assert filled.keys() == meta.find_undeclared_variables(Environment().parse(TEMPLATE.read_text(encoding="utf-8")))
-
-
 def test_a_city_of_nobody_says_so_and_leaves_the_rest_to_the_controller():
     draft = impact_assessment(Settings())
     assert "nobody: 1,992,846 people are invented" in draft
@@ -111,9 +102,11 @@ def test_what_the_settings_of_a_real_city_state_is_in_the_draft(tmp_path):
     assert left_to_fill(impact_assessment(Settings())) - left_to_fill(draft) == 6 - 1
 
 
-@pytest.mark.parametrize("hazard", HAZARDS, ids=lambda hazard: hazard.name)
-def test_every_hazard_is_told(hazard):
-    assert f"| {words(hazard.name)} | {words(hazard.stand)} |" in impact_assessment(Settings())
+def test_every_hazard_is_told():
+    draft = impact_assessment(Settings())
+    assert [
+        hazard for hazard in HAZARDS if f"| {as_plain(hazard.name)} | {as_plain(hazard.stand)} |" not in draft
+    ] == []
 
 
 def test_words_of_a_publisher_stay_in_their_place(tmp_path):
