@@ -23,7 +23,7 @@ import shapely
 from numpy.typing import NDArray
 
 from density_assets.calendar import HOURS, WeekClock
-from density_assets.geography.coordinate_systems import DEGREES
+from density_assets.geography.cells import DEGREES
 from density_assets.publication.columns import Column, Columns, Kind
 from density_assets.publication.files import hour_start
 from density_assets.sql_names import quoted

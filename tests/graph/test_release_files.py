@@ -84,9 +84,7 @@ def test_the_geopackage_has_what_qgis_animates_by(folder, counts):
     assert all(upper == lower for (_, upper), (lower, _) in itertools.pairwise(ranges))
 
 
-def test_the_geopackage_is_the_same_whichever_sqlite_wrote_it(folder):
-    content = (folder / f"density_{WEEK}.gpkg").read_bytes()
-    assert content[96:100] == bytes(4)  # SQLITE_VERSION_NUMBER of the library
+def test_the_geopackage_is_a_whole_database(folder):
     with closing(sqlite3.connect(folder / f"density_{WEEK}.gpkg")) as connection:
         assert connection.execute("pragma integrity_check").fetchall() == [("ok",)]
 

@@ -29,8 +29,8 @@ OURS = {
     },
     "resources/tables/release_database.py": {},  # quoted names only
     "density_assets/publication/geopackage.py": {
-        **dict.fromkeys(("APPLICATION", "VERSION", "START", "END", "SYSTEM_TABLES"), "constants"),
-        **dict.fromkeys(("chosen", "defined"), "made of quoted names and types of ours"),
+        **dict.fromkeys(("START", "END", "DESCRIPTIONS_AND_STYLES"), "constants"),
+        **dict.fromkeys(("chosen", "typed"), "made of quoted names and types of ours"),
         "values": "marks of parameters",
     },
     "density_assets/records/event_files.py": {

@@ -1,17 +1,23 @@
-"""The audit page as text: what it says of good and bad releases, and what it must not hold."""
+"""The audit page: what it says of good and bad releases, and its pictures: a leak one would see, and the budget."""
 
 import html
 import re
 from dataclasses import replace
+from itertools import pairwise
+from xml.etree import ElementTree
 
 import pytest
 
+from density_assets.city import City
+from density_assets.definitions import graph
 from density_assets.privacy.zones import Zone
 from density_assets.publication.assessment import HAZARDS, AttackTest
 from density_assets.publication.pages.audit_page import AuditData, Checked, audit_html, audit_markdown
-from density_assets.publication.pages.svg import Node
+from density_assets.publication.pages.svg import ZONES, Node, depths, lineage, spending_svg
+from density_assets.publication.pages.templates import render
 from density_assets.publication.register import Entry
 from density_assets.publication.spending import Spending
+from density_assets.settings import load_settings
 
 HOSTILE = "</style><script>alert(1)</script><img src=x onerror=alert(1)>'\"&{{ data }}{% raise %}"
 
@@ -181,3 +187,128 @@ def test_audits_that_were_run_show_what_they_found(data):
     assert "not run</span> <code>density study epsilon_audit</code>" in audit_html(data)
     page = audit_html(replace(data, attack_tests=[AttackTest("epsilon_audit", "How much", "at least **0.12**")]))
     assert "at least <strong>0.12</strong>" in page
+
+
+SMALL = (
+    Node("cells", Zone("public")),
+    Node("visits", Zone("confidential"), ("cells",)),
+    Node("series", Zone("confidential"), ("visits", "cells")),
+    Node("noisy", Zone("mechanism"), ("series",)),
+    Node("density", Zone("release"), ("noisy", "cells")),
+)
+EDGE = re.compile(
+    r'<path class="edge from-(\w+)" data-from="(\w+)" data-to="(\w+)" [^>]*? d="M([\d.-]+) [^"]*? ([\d.-]+) [\d.-]+"'
+)
+
+
+def lineage_svg(nodes) -> str:
+    return render("lineage.svg", lineage=lineage(nodes))
+
+
+def edges(svg: str) -> list[tuple[str, str, str, float, float]]:
+    return [(kind, start, end, float(x0), float(x1)) for kind, start, end, x0, x1 in EDGE.findall(svg)]
+
+
+def crossings(svg: str) -> list[tuple[str, str]]:
+    """Edges that start on the confidential side and end right of the doors."""
+    wall = max(float(x) for x in re.findall(r'class="ground door" x="([\d.]+)"', svg))
+    width = max(float(x) for x in re.findall(r'class="ground door" x="[\d.]+" y="8" width="([\d.]+)"', svg))
+    return [(start, end) for _, start, end, x0, x1 in edges(svg) if x0 < wall and x1 > wall + width]
+
+
+def test_every_asset_is_a_box_and_every_read_an_edge():
+    svg = lineage_svg(SMALL)
+    assert re.findall(r'data-asset="(\w+)"><title>', svg) == [node.name for node in SMALL]
+    assert {(start, end) for _, start, end, _, _ in edges(svg)} == {
+        ("cells", "visits"),
+        ("cells", "series"),
+        ("visits", "series"),
+        ("series", "noisy"),
+        ("noisy", "density"),
+        ("cells", "density"),
+    }
+
+
+def test_depth_is_the_longest_way():
+    assert depths(SMALL) == {"cells": 0, "visits": 1, "series": 2, "noisy": 3, "density": 4}
+
+
+def test_a_leak_is_an_edge_across_the_doors():
+    assert crossings(lineage_svg(SMALL)) == []
+    leaking = (*SMALL, Node("page", Zone("release"), ("visits",)))
+    assert crossings(lineage_svg(leaking)) == [("visits", "page")]
+
+
+def test_our_graph_is_drawn_whole_and_nothing_crosses(tmp_path):
+    assets, known = graph(City(load_settings(None), tmp_path))
+    nodes = known.nodes
+    svg = lineage_svg(nodes)
+    reads = {
+        asset.key.to_user_string(): {key.to_user_string() for key in asset.asset_deps[asset.key]} for asset in assets
+    }
+    assert {node.name: set(node.reads) for node in nodes} == reads
+    assert len(nodes) > 20
+    assert {node.zone for node in nodes} == set(ZONES)
+    assert len(edges(svg)) == sum(len(node.reads) for node in nodes)
+    assert crossings(svg) == []
+
+
+def test_boxes_do_not_overlap(tmp_path):
+    svg = lineage_svg(graph(City(load_settings(None), tmp_path))[1].nodes)
+    boxes = re.findall(r'<rect x="([\d.]+)" y="([\d.]+)" width="(\d+)" height="(\d+)" rx', svg)
+    corners = sorted((float(x), float(y), float(h)) for x, y, _, h in boxes)
+    assert all(x1 > x0 or y1 >= y0 + h for (x0, y0, h), (x1, y1, _) in pairwise(corners))
+
+
+YEAR = Spending(
+    year="2007",
+    weeks=("2007-01-01", "2007-07-02", "2007-12-31"),
+    epsilon=(0.3, 0.5, 0.7),
+    alone=(0.3, 0.3, 0.3),
+    rolling=(0.7, 0.7, 0.7),
+    lifetime=(0.9, 1.0, 1.1),
+    releases=4,
+)
+
+
+def heights(svg: str) -> list[float]:
+    return [float(y) for y in re.findall(r'<circle class="step" cx="[\d.]+" cy="([\d.]+)"', svg)]
+
+
+def limit(svg: str) -> float:
+    return float(re.search(r'class="limit" [^>]*y1="([\d.]+)"', svg)[1])
+
+
+def test_weeks_stand_in_their_months_and_steps_rise():
+    svg = spending_svg([YEAR], 3.0)
+    xs = [float(x) for x in re.findall(r'<circle class="step" cx="([\d.]+)"', svg)]
+    assert xs == sorted(xs)
+    assert xs[1] == pytest.approx((xs[0] + xs[2]) / 2, abs=1)  # the first of July is the middle of the year
+    assert heights(svg) == sorted(heights(svg), reverse=True)
+    assert "after the week of 2007-07-02: epsilon 0.500" in svg
+
+
+@pytest.mark.parametrize("budget", [0.6, 0.7, 3.0, 50.0])
+def test_the_budget_line_is_above_what_is_below_it(budget):
+    svg = spending_svg([YEAR], budget)
+    above = [y >= limit(svg) for y in heights(svg)]
+    assert above == [epsilon <= budget for epsilon in YEAR.epsilon]
+    assert all(0 < y < 220 for y in (*heights(svg), limit(svg)))
+
+
+def test_alone_it_is_a_picture_with_its_own_style_and_ground():
+    svg = spending_svg([YEAR], 3.0)
+    assert svg.startswith("<svg xmlns=")
+    assert ElementTree.fromstring(svg).get("width") == "560"
+    assert "2007: epsilon 0.700 of 3 after 4 releases of 3 weeks" in svg
+    assert ".spending .line {" in svg
+    # No page hands the picture its colours, so each must name one of its own.
+    assert not re.search(r"var\([\w-]+\)", svg)
+
+
+def test_alone_the_newest_three_years_stand_one_below_the_other():
+    years = [replace(YEAR, year=str(year)) for year in range(2004, 2009)]
+    svg = spending_svg(years, 3.0)
+    assert re.findall(r'class="spending-title"[^>]*>(\d+):', svg) == ["2006", "2007", "2008"]
+    assert re.findall(r'<g transform="translate\(0 (\d+)\)">\n<text', svg) == ["0", "250", "500"]
+    assert ElementTree.fromstring(svg).get("height") == "750"

@@ -1,17 +1,22 @@
-"""The page as text: what it holds, what it must not hold, and what it refuses."""
+"""The page of a release as text: what it holds, what it must not hold; its words, its outlines, its Markdown."""
 
 import json
 import re
+from collections import Counter
 from dataclasses import replace
 from datetime import date
 from html.parser import HTMLParser
+from importlib import resources
 
 import numpy as np
 import pytest
-from shapely import box
+import shapely
+from shapely import MultiPolygon, Polygon, box
+from shapely.affinity import translate
 
 from density_assets.geography.source import embedded_city
-from density_assets.publication.pages.page import ReportData, report_html
+from density_assets.publication.pages.page import SCRIPTS, ReportData, outlines, report_html
+from density_assets.publication.pages.templates import PACKAGE, markdown_html, named, word, words
 from density_assets.publication.sums import Area, Interval
 
 HOSTILE = '</script><script>alert(1)</script><!--"><img src=x onerror=alert(1)>\'"&{{ data }}{% raise %}'
@@ -216,3 +221,175 @@ def test_people_are_spoken_of_only_where_a_release_states_factors(data):
         assert f'data-word="lead.{other}"' not in page
     assert embedded(with_people)["people"] == people
     assert "people" not in embedded(without)
+
+
+FILES = ("templates/report.html", *(f"{name}.js" for name in SCRIPTS))
+BUILT = ("area.", "unit.", "fact.", "kicker.", "lead.")  # keys that a script or Python puts together
+
+
+def test_both_languages_fill_the_same_places():
+    for key, (english, french) in words().items():
+        places = [Counter(re.findall(r"\{(\w+)\}", text)) for text in (english, french)]
+        assert places[0].keys() == places[1].keys(), key
+        assert french, key
+
+
+def test_no_line_of_french_begins_with_a_sign():
+    """French sets a space before some signs, at which a line must not end."""
+    assert [key for key, (_, french) in words().items() if re.search(r" [;:!?»%]|« ", french)] == []
+
+
+def test_every_word_that_is_used_is_there_and_every_word_is_used():
+    text = "".join((resources.files(PACKAGE) / name).read_text(encoding="utf-8") for name in FILES)
+    called = set(re.findall(r"""(?:word|named)\(["']([\w. ]+)["']""", text)) - {"unit.", "kicker.", "lead."}
+    assert called <= words().keys()
+    unused = [key for key in words() if f"'{key}'" not in text and f'"{key}"' not in text and not key.startswith(BUILT)]
+    assert unused == []
+
+
+def test_words_are_marked_with_their_key_and_escaped():
+    assert word("play") == '<span data-word="play">Play</span>'
+    assert named("hour") == 'aria-label="Hour of the week" data-word-aria-label="hour"'
+    with pytest.raises(KeyError):
+        word("nothing")
+
+
+WEST, SOUTH = 650_000.0, 6_860_000.0
+
+
+def cells(*polygons):
+    """Polygons moved to where metric coordinates usually lie."""
+    return np.array([translate(polygon, WEST, SOUTH) for polygon in polygons], dtype=object)
+
+
+def ring_points(ring: list[int]) -> np.ndarray:
+    """The points of a ring, shape (points, 2): what the page's script does before it draws."""
+    return np.cumsum(np.reshape(ring, (-1, 2)), axis=0)
+
+
+def test_a_square_is_its_corner_and_the_steps_around_it():
+    made = outlines(cells(box(0, 0, 100, 50)))
+    (ring,) = made.rings[0]
+    assert (made.width, made.height) == (100, 50)
+    assert sorted(map(tuple, ring_points(ring).tolist())) == [(0, 0), (0, 50), (100, 0), (100, 50)]
+
+
+def test_north_is_up():
+    made = outlines(cells(box(0, 0, 10, 100), box(0, 300, 10, 400)))
+    south, north = (ring_points(rings[0])[:, 1] for rings in made.rings)
+    assert north.max() == 100
+    assert south.min() == 300
+
+
+def test_parts_and_holes_are_rings_of_their_cell():
+    holed = Polygon(box(0, 0, 100, 100).exterior, [box(40, 40, 60, 60).exterior])
+    made = outlines(cells(MultiPolygon([holed, box(200, 0, 300, 100)])))
+    assert [len(ring_points(ring)) for ring in made.rings[0]] == [4, 4, 4]
+
+
+def test_points_within_the_tolerance_go():
+    wavy = Polygon([(0, 0), (100, 0), (100, 100), (50, 100.5), (0, 100)])
+    assert len(ring_points(outlines(cells(wavy)).rings[0][0])) == 4
+
+
+@pytest.mark.parametrize("side", [3.0, 0.4])
+def test_even_the_smallest_cell_has_an_outline(side):
+    made = outlines(cells(box(0, 0, 100, 100), box(200, 200, 200 + side, 200 + side)))
+    assert len(made.rings[1][0]) >= 2
+
+
+def test_the_city_closes_without_gaps_or_overlaps():
+    polygons = embedded_city(cells=60, towers=5)[0].polygons
+    made = outlines(polygons)
+    drawn = [Polygon(ring_points(rings[0])) for rings in made.rings]
+    area = sum(polygon.area for polygon in drawn)
+    union = shapely.union_all(drawn)
+    outer = sum(Polygon(part.exterior).area for part in shapely.get_parts(union))
+    assert all(polygon.is_valid for polygon in drawn)
+    assert area == pytest.approx(union.area, rel=1e-4)
+    assert outer == pytest.approx(union.area, rel=1e-4)
+    assert area == pytest.approx(shapely.area(polygons).sum(), rel=1e-3)
+
+
+def shown(text: str) -> str:
+    """The HTML without the line breaks between tags, which show nowhere."""
+    return re.sub(r"(?<=>)\n|\n(?=<)", "", markdown_html(text))
+
+
+def test_headings_start_below_the_title_of_the_page():
+    assert shown("# A\n## B") == "<h2>A</h2><h3>B</h3>"
+    assert shown("###### deep") == "<h6>deep</h6>"
+
+
+def test_a_blank_line_parts_paragraphs_and_a_line_break_does_not():
+    assert shown("one\ntwo\n\nthree") == "<p>one\ntwo</p><p>three</p>"
+
+
+def test_lists_keep_their_kind_and_wrapped_items_are_one_item():
+    assert shown("- a\n  goes on\n- b") == "<ul><li>a\ngoes on</li><li>b</li></ul>"
+    assert shown("1. a\n2. b\n\nafter") == "<ol><li>a</li><li>b</li></ol><p>after</p>"
+
+
+def test_tables_can_be_scrolled_and_align_to_the_right_where_the_rule_says_so():
+    table = shown("| name | σ |\n|:---|---:|\n| totals | 3.5 |")
+    assert table.startswith('<div class="scroll"><table><thead>')
+    assert table.endswith("</table></div>")
+    assert '<tr><th>name</th><th class="number">σ</th></tr>' in table
+    assert '<tr><td>totals</td><td class="number">3.5</td></tr>' in table
+    assert "style" not in table
+
+
+def test_rows_take_the_length_of_the_header():
+    table = shown("| a | b |\n|---|---|\n| 1 |\n| 1 | 2 | 3 |")
+    assert "<tr><td>1</td><td></td></tr><tr><td>1</td><td>2</td></tr>" in table
+
+
+def test_bold_and_code_and_bold_inside_code_as_written():
+    assert shown("**ε = 1**, `x**2**y`") == "<p><strong>ε = 1</strong>, <code>x**2**y</code></p>"
+    assert shown("```\na < b\n```") == "<pre><code>a &lt; b</code></pre>"
+
+
+@pytest.mark.parametrize(
+    "frame", ["{}", "# {}", "- {}", "1. {}", "**{}**", "`{}`", "[{}](./x)", "| {} |\n|---|\n| {} |"]
+)
+@pytest.mark.parametrize(
+    "hostile", ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "a & b </p>", "<!--"]
+)
+def test_text_cannot_bring_tags_of_its_own(frame, hostile):
+    page = markdown_html(frame.replace("{}", hostile))
+    assert not re.search(r"<(script|img|!--)", page)
+    assert hostile not in page
+
+
+@pytest.mark.parametrize("address", ["https://example.org/a", "./density.csv", "../x.md", "#part", "a.md"])
+def test_links_lead_beside_the_page_or_to_https(address):
+    assert shown(f"[x]({address})") == f'<p><a href="{address}">x</a></p>'
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "javascript:alert(1)",
+        "JavaScript:alert(1)",
+        "javascript&colon;alert(1)",
+        "&#106;avascript:alert(1)",
+        "data:text/html,x",
+        "vbscript:x",
+        "file:///etc/passwd",
+        "http://example.org",
+        "mailto:a@b.c",
+        "//example.org",
+    ],
+)
+def test_other_links_are_no_links(address):
+    assert "<a" not in markdown_html(f"[x]({address})")
+    assert "<a" not in markdown_html(f"<{address}>")
+    assert "<a" not in markdown_html(f"[x][1]\n\n[1]: {address}")
+
+
+def test_a_link_cannot_leave_its_attribute():
+    assert markdown_html('[x](<./a"onclick=alert(1)>)') == '<p><a href="./a%22onclick=alert(1)">x</a></p>\n'
+
+
+def test_there_are_no_images():
+    assert "<img" not in markdown_html("![x](y.png) ![x](data:image/png;base64,AAAA)")

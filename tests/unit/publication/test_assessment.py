@@ -1,4 +1,4 @@
-"""The draft of an impact assessment: every place is filled, by settings or by name, and nothing that opens a door."""
+"""The draft of an impact assessment, every place filled by settings or by name; summaries of attack tests."""
 
 from pathlib import Path
 
@@ -6,7 +6,14 @@ import pytest
 from markdown_it import MarkdownIt
 
 from density_assets.__main__ import main
-from density_assets.publication.assessment import HAZARDS, impact_assessment, left_to_fill, right_guesses
+from density_assets.publication.assessment import (
+    ATTACK_TESTS,
+    HAZARDS,
+    attack_tests,
+    impact_assessment,
+    left_to_fill,
+    right_guesses,
+)
 from density_assets.publication.pages.templates import as_plain
 from density_assets.settings import Settings, load_settings
 
@@ -149,3 +156,19 @@ def test_the_command_writes_a_draft_and_replaces_none(tmp_path, monkeypatch, cap
     assert "dpia_embedded.md is there already" in capsys.readouterr().err
     assert Path("dpia_embedded.md").read_text() == "signed"
     assert not (tmp_path / "home").exists()
+
+
+def test_what_was_run_is_shown(tmp_path):
+    for name in ("epsilon_audit", "schemes"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "summary.md").write_text(f"## {name}\n\nfound 0.12\n")
+    summaries = {test.name: test.summary for test in attack_tests(tmp_path)}
+    assert summaries == dict.fromkeys(ATTACK_TESTS) | {"epsilon_audit": "## epsilon_audit\n\nfound 0.12\n"}
+
+
+def test_of_an_audit_that_is_run_for_weeks_the_newest_is_shown(tmp_path):
+    for week in ("2007-09-17", "2007-09-10"):
+        (tmp_path / "membership_audit" / week).mkdir(parents=True)
+        (tmp_path / "membership_audit" / week / "summary.md").write_text(week)
+    summaries = {test.name: test.summary for test in attack_tests(tmp_path)}
+    assert summaries["membership_audit"] == "2007-09-17"

@@ -1,7 +1,9 @@
-"""Published columns: described once, and told alike by files, dictionary and metadata."""
+"""Published columns, described once and told alike by files, dictionary and metadata; the entry for portals."""
 
+import hashlib
 import io
 from datetime import UTC, date, datetime
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import duckdb
@@ -11,17 +13,21 @@ import pandas as pd
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
+from portals import DCAT, checksums, harvested
+from rdflib import RDF, URIRef
 from shapely import box
 
 from density_assets.calendar import week_clock
 from density_assets.estimation.weeks.summary import Kind, Summary
 from density_assets.geography.cells_and_towers import Cells
 from density_assets.privacy.release import Identity
+from density_assets.publication.catalogues import Dataset, dcat
 from density_assets.publication.columns import DENSITY, SUMS, described
 from density_assets.publication.files import Naming, density_table
 from density_assets.publication.release_files import Counted, table_files
 from density_assets.publication.sum_errors import errors_table
 from density_assets.schemes.drawn_tables import measurements, series_table, totals_table
+from density_assets.settings.people import PublicationSettings
 
 PARIS = ZoneInfo("Europe/Paris")
 AUTUMN, SPRING = (week_clock(date(2007, *day), PARIS) for day in ((10, 22), (3, 19)))
@@ -144,3 +150,30 @@ def test_an_hour_that_does_not_happen_is_not_shown_and_one_that_happens_twice_la
     lasts = (autumn.time_end - autumn.time_start).loc[autumn.cell_id == "b"]
     assert lasts[lasts != pd.Timedelta(hours=1)].to_dict() == {146: pd.Timedelta(hours=2)}
     assert len(pl.read_csv(written(tmp_path, "sdmx", "csv", clock=SPRING))) == 2 * 167
+
+
+HOME = "https://town.example/presence"
+
+
+def dcat_entry(folder: Path, week: str, **stated: str) -> Path:
+    """The entry of a week with one file."""
+    said = {"city": "town", "week": week, "epsilon": 0.3, "delta": 1e-6, "charges": [{"at": f"{week}T12:00:00"}]}
+    naming = Naming(folder, week, 1)
+    dataset = Dataset(naming, said, {"density.csv": b"abc"}, PublicationSettings(**stated))
+    file = naming.file("dcat", "jsonld")
+    file.write_bytes(dcat(dataset))
+    return file
+
+
+@pytest.mark.parametrize(
+    "stated", [{}, {"homepage": HOME}, {"homepage": f"{HOME}#data"}], ids=["plain", "home", "part"]
+)
+def test_weeks_of_one_city_are_datasets_of_their_own(tmp_path, stated):
+    graph = harvested(dcat_entry(tmp_path, "2007-09-10", **stated), dcat_entry(tmp_path, "2007-09-17", **stated))
+    assert len(set(graph.subjects(RDF.type, DCAT.Dataset))) == 2
+    assert set(graph.objects(None, DCAT.landingPage)) == {URIRef(page) for page in stated.values()}
+
+
+def test_a_file_is_found_beside_the_entry_with_its_checksum(tmp_path):
+    graph = harvested(dcat_entry(tmp_path, "2007-09-10", homepage=HOME))
+    assert checksums(graph) == {(tmp_path / "density.csv").as_uri(): hashlib.sha256(b"abc").digest()}
