@@ -87,7 +87,7 @@ def _size(home: Path, users: int) -> tuple[int, float]:
         sys.stdout.flush()
 
     simulated = cost(steps.simulate, home, users)
-    rows = pq.read_metadata(steps.store_of(home, users).week_file("visits", steps.WEEK)).num_rows
+    rows = pq.read_metadata(steps.store_of(home, users).current_week("visits", steps.WEEK).files[0]).num_rows
     yardstick = _least(steps.scan, home, users)
     row("scan once", yardstick)
     row("simulate and write visits", simulated)

@@ -50,7 +50,7 @@ def simulate(home: Path, users: int) -> None:
 
 def scan(home: Path, users: int) -> None:
     """Read every column of the visits once: the yardstick."""
-    file = str(store_of(home, users).week_file("visits", WEEK))
+    file = str(store_of(home, users).current_week("visits", WEEK).files[0])
     with duckdb.connect() as connection:
         connection.execute("set threads = $n", {"n": EngineSettings().threads})
         connection.execute("set enable_progress_bar = false")

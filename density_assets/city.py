@@ -38,9 +38,9 @@ from resources.ledger.witnesses import Witnesses
 from resources.measurements import Measurements
 from resources.sql.duckdb_engine import DuckdbEngine
 from resources.sql.engine import Engine
-from resources.tables.roots import roots_under
 from resources.tables.stamps import difference, stamp_values
 from resources.tables.store import Store
+from resources.tables.weeks import roots_under
 
 GEOGRAPHY_TABLES = ("cells", "towers", "overlaps")  # that a release is identified by
 
@@ -109,20 +109,16 @@ class City:
 
     @property
     def weeks_root(self) -> str | None:
-        """Where confidential weeks lie if they are not files of the home; Spark writes many files a week."""
-        given = self.settings.storage.weeks
-        if given is not None:
-            return given if is_url(given) else str(self.settings.path(given).absolute())
-        return str(self.home.absolute() / self.name / "confidential" / "weeks") if self._spark else None
-
-    @property
-    def _spark(self) -> bool:
-        return self.settings.engine.name == "spark"
+        """Where confidential weeks lie if they are not files of the home."""
+        root = self.settings.storage.weeks
+        if root is None or is_url(root):
+            return root
+        return str(self.settings.path(root).absolute())
 
     @cached_property
     def engine(self) -> Engine:
         """What runs SQL over its confidential tables."""
-        if self._spark:
+        if self.settings.engine.name == "spark":
             from resources.sql.spark_engine import SparkEngine  # it may not be installed
 
             return SparkEngine(self.store, self.settings.engine)

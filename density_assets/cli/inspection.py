@@ -37,7 +37,7 @@ from density_assets.schemes.expected import expected_worth
 from density_assets.settings import Settings
 from density_assets.settings.values import is_url
 from resources.sql.ingest import events, unquoted
-from resources.tables.roots import roots_under
+from resources.tables.weeks import roots_under
 
 # Records of a week by reason, then usable ones by identifier, by site and by hour, all in one pass: they can be read
 # once.

@@ -192,11 +192,8 @@ def _produced(city: City, week: str, act: Act | None) -> Iterator[str]:
     yield "check it as readers do:"
     yield f"  density verify {quote(str(manifest))} --key {said['key']['fingerprint']}"
     yield "confidential, readable by you only:"
-    if city.weeks_root is None:
-        yield from (f"  {file}" for file in sorted(store.confidential.glob(f"*/{week}.parquet")))
-    else:
-        yield f"  {city.weeks_root}/{city.name}/*/{week}/ (one folder for each table)"
-    if not is_url(city.weeks_root or ""):
+    yield f"  {store.weeks.root}/*/{week}/ (one folder for each table)"
+    if not is_url(store.weeks.root):
         yield f"  {store.confidential / 'confidential.duckdb'} (views over the above)"
     yield from _what_next(city, date.fromisoformat(week), act)
 

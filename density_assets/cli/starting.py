@@ -116,7 +116,7 @@ def _refuse_ours(beginning: "Beginning") -> None:
     from density_assets.geography.lists import public_files
     from density_assets.records.confinement import refuse_our_files
     from density_assets.settings.environment import home_here
-    from resources.tables.roots import roots_under
+    from resources.tables.weeks import roots_under
 
     home, events = home_here(), [] if beginning.visits is None else samples_of(beginning.visits)
     lists = [file for path in beginning.geography for file in public_files(path)]

@@ -22,7 +22,7 @@ from density_assets.records.found_files import how_to_complete, is_complete, rec
 from resources.sql.ingest import write_simulated
 from resources.sql.models import model
 from resources.sql.parameters import model_parameters
-from resources.tables.roots import roots_under
+from resources.tables.weeks import roots_under
 
 HOUR = column("hour of the week, 0 is Monday 00:00", "tower_series.hour")
 

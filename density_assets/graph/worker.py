@@ -40,7 +40,7 @@ from density_assets.settings.environment import SETTINGS, SHARED_INSTANCE, share
 from density_assets.settings.values import AGENT, is_url
 from resources.faults import in_clear_words
 from resources.keys import KEYS
-from resources.tables.roots import folders_under
+from resources.tables.weeks import folders_under
 from resources.wall import tell_failure
 
 STORAGE_VARIABLE = "DENSITY_DAGSTER_STORAGE"  # by which Dagster finds the database of its history

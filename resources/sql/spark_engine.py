@@ -1,6 +1,6 @@
 """Runs the models of `dbt_like_sql/` on Spark: for records that lie where Spark is, or that no machine holds alone.
 
-Tables with a row per visit are written where they are made, as folders of Parquet files (`week_objects.py`); what is
+Tables with a row per visit are written where they are made, as folders of Parquet files (`weeks.py`); what is
 counted comes back here and is stored as by any engine. Equal records give equal rows; only their order is free.
 """
 

@@ -16,12 +16,10 @@ from density_assets.errors import BadInput
 from density_assets.publication.files import Naming, draw_file
 from density_assets.publication.verification import stated_charges, verify_release
 from resources.tables.files import private_files, write_durably
-from resources.tables.roots import roots_of
 from resources.tables.spill import sweep
 from resources.tables.stamps import RELEVANT
 from resources.tables.store import Store
-from resources.tables.uploads import uploads_at
-from resources.tables.versions import versions_at
+from resources.tables.weeks import leftovers, roots_of
 
 SHARED = ("spill",)  # folders of the confidential zone that belong to no week
 
@@ -33,7 +31,7 @@ def purge(store: Store, week: date, revision: int, *, force: bool = False) -> li
     force: erase even if it is not; the week can then never be released from what is kept here.
     """
     with ExitStack() as alone:
-        tables = {file.name for file in store.confidential.iterdir() if file.is_dir()}
+        tables = {folder.parent.name for folder in store.confidential.glob(f"weeks/*/{week}")}
         for table in sorted({*tables, *RELEVANT}):
             alone.enter_context(store.locked(f"{table}-{week}"))  # whoever is writing ends first
         lacking = "; ".join(lacks(store, week, revision))
@@ -45,11 +43,12 @@ def purge(store: Store, week: date, revision: int, *, force: bool = False) -> li
         here, elsewhere = traces(store, week), store.erase_elsewhere(week)
         for file in here:
             file.unlink(missing_ok=True)
+        for folder in store.confidential.glob(f"weeks/*/{week}"):
+            shutil.rmtree(folder)
     shutil.rmtree(store.confidential / "staging" / str(week), ignore_errors=True)
     sweep(store.confidential)
     store.refresh_views()
-    looks = [look(root, week) for root in roots_of(store.confidential) for look in (versions_at, uploads_at)]
-    kept = [said for said in looks if said]
+    kept = [words for root in roots_of(store.confidential) if (words := leftovers(root, week))]
     _note(store, week, forced=bool(lacking), kept=kept)
     if kept:
         raise BadInput(

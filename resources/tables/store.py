@@ -1,8 +1,8 @@
 """Where tables lie: two folders per city, one of which may be handed out.
 
-`confidential/` (readable by its owner only) holds one Parquet file per table and week (`week_files.py`) behind views in
-`confidential.duckdb`; settings may say that weeks lie elsewhere (`week_objects.py`). `release/` is kept likewise
-(`released.py`). A week is there whole or not at all, readers never wait, and nothing that a process died over is read.
+`confidential/` (readable by its owner only) holds a folder of Parquet files per table and week (`weeks.py`), behind
+views in `confidential.duckdb`; settings may say that weeks lie elsewhere. `release/` is in `released.py`.
+A week is there whole or not at all, readers never wait, and nothing that a process died over is read.
 """
 
 import hmac
@@ -23,12 +23,9 @@ from resources.tables.content import column_types
 from resources.tables.databases import replacing
 from resources.tables.files import close_to_others, make_folder, private_files, write_durably
 from resources.tables.released import ReleasedTables
-from resources.tables.roots import note_root, roots_of
 from resources.tables.stamps import Stamp, difference, geography_stamp, stamp_of
-from resources.tables.week_files import WeekFiles
-from resources.tables.week_objects import Attempt, WeekObjects
 from resources.tables.week_writer import WeekWriter
-from resources.tables.weeks import NotWhole, StoredWeek, Weeks
+from resources.tables.weeks import Attempt, NotWhole, StoredWeek, Weeks, note_root, roots_of
 
 
 class Store(ReleasedTables):
@@ -42,15 +39,14 @@ class Store(ReleasedTables):
         self.confidential = self.folder / "confidential"
         with in_clear_words(home):
             self._make_folders()
-        self._files = WeekFiles(self.confidential, self.keyed)
-        self.weeks: Weeks = self._files
+        root = str(self.confidential / "weeks")
         if weeks is not None:
             root = self._root(home, weeks, city)
             note_root(self.confidential, root)
-            self.weeks = self._weeks_at(root)
+        self.weeks = self._weeks_at(root)
 
-    def _weeks_at(self, root: str) -> WeekObjects:
-        return WeekObjects(root, self.confidential, self.keyed)
+    def _weeks_at(self, root: str) -> Weeks:
+        return Weeks(root, self.confidential, self.keyed)
 
     @staticmethod
     def _root(home: Path, weeks: str, city: str) -> str:
@@ -77,10 +73,6 @@ class Store(ReleasedTables):
 
     # --- confidential: a table and a week at a time ----------------------------------------------------
 
-    def week_file(self, table: str, week: date) -> Path:
-        """Where a week of a confidential table lies in the home, whether or not it is there."""
-        return self._files.file(table, week)
-
     def has_week(self, table: str, week: date) -> bool:
         """Whether a week of a confidential table is there."""
         return self.weeks.exists(table, week)
@@ -94,8 +86,6 @@ class Store(ReleasedTables):
     @contextmanager
     def gathering_week(self, table: str, week: date) -> Iterator[Attempt]:
         """The same for whoever writes many files at once, from several machines."""
-        if not isinstance(self.weeks, WeekObjects):
-            raise BadInput(f"{table} must be kept in folders for many files to be written at once: set storage.weeks")
         with self._replacing(table, week) as stamp, self.weeks.gathering(table, week, stamp) as attempt:
             yield attempt
 

@@ -8,6 +8,7 @@ import duckdb
 import polars as pl
 import pytest
 from door import REQUEST, Door
+from elsewhere import week_file
 from ledgers import ACT, witnesses_under
 from runs import MONDAY, WEEK, copied, density, materialise, only
 from town import Town, make_town
@@ -57,7 +58,7 @@ def test_damaged_tables_and_their_database_are_rebuilt_from_the_stored_draws(tow
     for damaged in ("release.duckdb", "tables/cells.parquet", f"tables/density/{WEEK}.parquet"):
         (release / damaged).write_bytes(GARBAGE)
     (town.visits / "part-0.csv").unlink()  # records may be gone by then
-    for table in (home / "town/confidential").glob("*/*.parquet"):
+    for table in (home / "town/confidential").glob("weeks/**/*.parquet"):
         table.unlink()
     with pytest.raises(BadInput, match=r"cells\.parquet must be a Parquet file, but it is damaged.*density rebuild"):
         Store(home, "town").read_public("cells")
@@ -135,7 +136,7 @@ def test_views_over_confidential_weeks_heal_with_the_next_week(tmp_path):
 def test_a_confidential_week_that_is_damaged(tmp_path):
     store = Store(tmp_path, "town")
     store.write_week("visits", MONDAY, pl.DataFrame({"user_id": ["ann"]}))
-    store.week_file("visits", MONDAY).write_bytes(GARBAGE)
+    week_file(store, "visits", MONDAY).write_bytes(GARBAGE)
     with pytest.raises(BadInput, match=f"visits of the week of {WEEK} must be whole.*materialise it again"):
         store.read_week("visits", MONDAY)
 

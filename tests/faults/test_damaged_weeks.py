@@ -1,6 +1,6 @@
 """Bytes flipped, zeroed and cut off in many places: no confidential week is read as if nothing had happened.
 
-Parquet itself would read about every other of these files without a word (`test_without_a_digest_…`).
+Parquet itself would read about every other of these files without a word.
 """
 
 import os
@@ -10,6 +10,7 @@ from datetime import date
 
 import polars as pl
 import pytest
+from elsewhere import week_file
 
 from density_assets.errors import BadInput
 from density_assets.quality.released import disagreements
@@ -71,7 +72,7 @@ READERS: dict[str, Callable[[Store], object]] = {
 
 @pytest.mark.parametrize("reader", READERS)
 def test_no_damage_is_read_silently(store, reader):
-    file, read = store.week_file("visits", WEEK), READERS[reader]
+    file, read = week_file(store, "visits", WEEK), READERS[reader]
     content = file.read_bytes()
     read(store)
     for seed in range(DAMAGES[reader]):
@@ -82,26 +83,9 @@ def test_no_damage_is_read_silently(store, reader):
     read(store)
 
 
-@pytest.mark.parametrize("reader", READERS)
-def test_without_a_digest_damage_may_be_read_but_never_ends_otherwise(store, reader):
-    """A week of an older version: whatever libraries raise, a panic of polars too, becomes the same message."""
-    file, read = store.week_file("visits", WEEK), READERS[reader]
-    file.with_suffix(".digest").unlink()
-    content, silent = file.read_bytes(), 0
-    read(store)
-    for seed in range(DAMAGES[reader]):
-        file.write_bytes(damaged(content, seed))
-        try:
-            read(store)
-            silent += 1
-        except BadInput:
-            continue
-    assert 0 < silent < DAMAGES[reader]
-
-
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"0" * 32, b"x" * 10_000])
-def test_a_damaged_digest_is_a_damaged_week(store, content):
-    store.week_file("visits", WEEK).with_suffix(".digest").write_bytes(content)
+def test_damage_to_what_names_the_files_is_a_damaged_week(store, content):
+    (week_file(store, "visits", WEEK).parent.parent / "CURRENT").write_bytes(content)
     for read in READERS.values():
         with pytest.raises(BadInput, match=AGAIN):
             read(store)
@@ -110,32 +94,31 @@ def test_a_damaged_digest_is_a_damaged_week(store, content):
         read(store)
 
 
+@pytest.mark.parametrize("error", [OSError("cut"), pl.exceptions.ComputeError("x"), pl.exceptions.PanicException("x")])
+def test_whatever_a_reader_raises_is_a_damaged_week(store, monkeypatch, error):
+    def broken(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(pl, "read_parquet", broken)
+    with pytest.raises(BadInput, match=AGAIN):
+        store.read_week("visits", WEEK)
+
+
 def test_a_process_that_dies_before_the_new_week_is_in_place_leaves_the_old_one_whole(store, monkeypatch):
-    file = store.week_file("visits", WEEK)
     replace = os.replace
 
     def dying(source, target):
-        if target == file:
+        if target.name == "CURRENT":
             raise KeyboardInterrupt
         replace(source, target)
 
-    for seed in (1, 2):  # twice: what is noted of the old week survives the second attempt too
+    for seed in (1, 2):
         with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
             patched.setattr("os.replace", dying)
             store.write_week("visits", WEEK, frame(seed))
         assert store.read_week("visits", WEEK).equals(frame())
     store.write_week("visits", WEEK, frame(3))
     assert store.read_week("visits", WEEK).equals(frame(3))
-
-
-def test_a_damaged_week_is_never_taken_for_the_old_one(store):
-    file = store.week_file("visits", WEEK)
-    broken = damaged(file.read_bytes(), 0)
-    file.write_bytes(broken)
-    store.write_week("visits", WEEK, frame(1))
-    file.write_bytes(broken)
-    with pytest.raises(BadInput, match=AGAIN):
-        store.read_week("visits", WEEK)
 
 
 def test_a_released_table_that_is_damaged_is_an_error_and_never_a_panic(tmp_path):

@@ -47,7 +47,7 @@ def assert_whole(home: Path) -> None:
     assert [text for holds, text in found.findings if not holds] == []
     assert found.status == 3  # whole; whose key it is is not asked
     assert len(pl.read_parquet(home / f"town/release/density_{WEEK}.parquet")) == 4 * 168
-    visits = pl.read_parquet(home / f"town/confidential/visits/{WEEK}.parquet")
+    visits = pl.read_parquet(home / f"town/confidential/weeks/visits/{WEEK}/*/0.parquet")
     assert sorted(visits.select("user_id", "hour").rows()) == [("ann", 8), ("bob", 68)]
     Ledger(home).accounts(witnesses_under(home))
 

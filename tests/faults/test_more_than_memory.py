@@ -84,7 +84,7 @@ def test_too_little_memory_says_what_to_do_and_leaves_nothing(tmp_path):
     with pytest.raises(BadInput, match=r"must get by with engine\.memory.*raise it"):
         written(tmp_path, records, "3MB")
     assert not list((tmp_path / "town/confidential/staging").iterdir())
-    assert not list((tmp_path / "town/confidential").glob("visits/*"))
+    assert not list((tmp_path / "town/confidential").glob("weeks/visits/**/*.parquet"))
 
 
 @pytest.mark.parametrize(

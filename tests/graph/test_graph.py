@@ -167,11 +167,11 @@ def test_data_versions_of_simulated_people_follow_their_content(town, tmp_path):
 def test_a_failed_week_leaves_the_stored_one(released_town):
     town, home = released_town
     store = Store(home, "town")
-    before = {file: file.read_bytes() for file in store.confidential.glob("*/*.parquet")}
+    before = {file: file.read_bytes() for file in store.confidential.glob("weeks/**/*.parquet")}
     (town.visits / "part-0.csv").write_text("wrong,columns\n1,2\n")
     result = materialise(town.settings, home, raise_on_error=False)
     assert not result.success
-    assert {file: file.read_bytes() for file in store.confidential.glob("*/*.parquet")} == before
+    assert {file: file.read_bytes() for file in store.confidential.glob("weeks/**/*.parquet")} == before
 
 
 def test_two_weeks_stand_side_by_side(released_town):

@@ -10,6 +10,7 @@ import shutil
 import dagster as dg
 import polars as pl
 import pytest
+from elsewhere import week_file
 from leaking import BY_READER, FOLDER_LINK, LINK, LOOKING_BACK, STOLEN, TABLE, TO_OTHER_FILES, TO_THE_WEEK, leaking
 from runs import MONDAY, WEEK, failures, materialise, only, opened, shown, verdicts
 from town import make_town
@@ -47,14 +48,14 @@ def home(counted, tmp_path):
     store = opened(town.settings, tmp_path / "home").store
     store.refresh_views()
     assert len(store.secret) == 32
-    (store.release / LINK).symlink_to(store.week_file(TABLE, MONDAY))
+    (store.release / LINK).symlink_to(week_file(store, TABLE, MONDAY))
     (store.release / FOLDER_LINK).symlink_to(store.confidential)
     return tmp_path / "home"
 
 
 def true_number(home) -> str:
     """What the tower at which everybody was weighs in that hour."""
-    week = pl.read_parquet(home / f"town/confidential/{TABLE}/{WEEK}.parquet")
+    week = pl.read_parquet(next((home / f"town/confidential/weeks/{TABLE}/{WEEK}").glob("*/*.parquet")))
     weighted = week.filter(pl.col("hour") == 8)["weighted"].max()
     assert weighted == PEOPLE * 65536
     return str(weighted)

@@ -6,6 +6,7 @@ identifier, odd tower and unreadable value in its records holds a text that occu
 
 import json
 import stat
+from pathlib import Path
 
 import dagster as dg
 import polars as pl
@@ -113,7 +114,9 @@ def erased(lived_in):
     leftover = home.store.confidential / "spill" / "of_a_killed_run"
     leftover.mkdir()
     (leftover / "block").write_text(SECRET)
-    (home.store.confidential / "visits" / f"{WEEK}.partial").write_text(SECRET)
+    killed = home.store.confidential / f"weeks/visits/{WEEK}/killed"
+    killed.mkdir()
+    (killed / "0.parquet").write_text(SECRET)
     assert home.purge(confirm=WEEK).success
     return home, counts
 
@@ -129,7 +132,8 @@ def test_identifiers_are_in_the_confidential_zone_and_nowhere_else(lived_in):
     """Event logs, their journals, logs of steps, metadata, released files and tables, ledger: none holds one."""
     home, messages = lived_in
     found = files_with(SECRET, home.folder)
-    assert found == {f"town/confidential/{table}/{WEEK}.parquet" for table in ("visits", "truncated_visits")}
+    folders = {str(Path(file).parents[1]) for file in found}
+    assert folders == {f"town/confidential/weeks/{table}/{WEEK}" for table in ("visits", "truncated_visits")}
     logs = {str(file.relative_to(home.folder / "town/dagster")) for file in (home.folder / "town/dagster").rglob("*")}
     assert any(name.endswith(".db") for name in logs)
     assert any("compute_logs" in name for name in logs)

@@ -1,13 +1,22 @@
 """What lies at a path or URL where weeks are kept, seen past the store."""
 
 from datetime import date
+from pathlib import Path
 
 import fsspec
 import polars as pl
 
+from resources.tables.store import Store
+
 WEEK, NEXT = date(2007, 9, 10), date(2007, 9, 17)
 FRAME = pl.DataFrame({"user_id": [1, 2], "hour": [3, 4]})
 STAMP = {"population": "people", "visits_per_user": 30}
+
+
+def week_file(store: Store, table: str, week: date = WEEK) -> Path:
+    """The one file of a week that is kept on this machine."""
+    (file,) = Path(store.weeks.root, table, str(week)).glob("*/*.parquet")
+    return file
 
 
 def objects(root: str) -> list[str]:

@@ -16,6 +16,7 @@ from zoneinfo import ZoneInfo
 import duckdb
 import polars as pl
 from door import REQUEST, Door
+from elsewhere import week_file
 
 from density_assets.calendar import week_clock
 from density_assets.errors import BadInput
@@ -66,7 +67,7 @@ def ingest(disk: Path, records: Path) -> dict:
         return attempt(disk, lambda: engine.ingest(clock, [file], CITY, lambda _: None))
 
     assert write(small) == ""
-    week = store.week_file("visits", WEEK)
+    week = week_file(store, "visits", WEEK)
     before = week.read_bytes()
     leave(disk, 20)
     refused, kept = write(large), week.read_bytes() == before

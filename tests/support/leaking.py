@@ -46,7 +46,8 @@ def _confidential(step: Step) -> Path:
 
 
 def _week(step: Step) -> Path:
-    return _confidential(step) / TABLE / f"{step.week}.parquet"
+    """A file whose name only a link tells, since its folder cannot be listed."""
+    return Path(os.readlink(step.folder / LINK))
 
 
 def _records(step: Step) -> Path:
@@ -93,7 +94,7 @@ def _renamed_folder(step: Step) -> str:
     hidden, elsewhere = _confidential(step), _confidential(step).with_name("elsewhere")
     os.rename(hidden, elsewhere)
     try:
-        return str(pl.read_parquet(elsewhere / TABLE / f"{step.week}.parquet").rows())
+        return str(pl.read_parquet(elsewhere / _week(step).relative_to(hidden)).rows())
     finally:
         os.rename(elsewhere, hidden)
 
@@ -123,7 +124,7 @@ TO_THE_WEEK: dict[str, Callable[[Step], str]] = {
     "another program": _program,
     "link to the file": lambda step: str(pl.read_parquet(step.folder / LINK).rows()),
     "link to the folder": lambda step: str(
-        pl.read_parquet(step.folder / FOLDER_LINK / TABLE / f"{step.week}.parquet").rows()
+        pl.read_parquet(step.folder / FOLDER_LINK / _week(step).relative_to(_confidential(step))).rows()
     ),
     "hard link": _hard_link,
     "moved file": _moved,

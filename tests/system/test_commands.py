@@ -35,9 +35,8 @@ def test_release_says_what_was_produced(released_once):
     assert f"density verify {home / 'town/release/manifest_2007-09-10.json'} --key " in done.stdout
     assert f"look at it      {home / 'town/release/report_2007-09-10.html'}" in done.stdout
     assert f"the next week   density release --week 2007-09-17 --settings {town.settings}" in done.stdout
-    visits = home / "town/confidential/visits/2007-09-10.parquet"
-    assert str(visits) in done.stdout
-    assert len(pl.read_parquet(visits)) == 2
+    assert str(home / "town/confidential/weeks") in done.stdout
+    assert len(pl.read_parquet(home / "town/confidential/weeks/visits/2007-09-10/*/*.parquet")) == 2
     kept = {name for name in os.listdir(home) if not name.startswith("ledger.sqlite-")}
     assert kept == {"town", "keys", "ledger.sqlite", "ledger.lock", "ledger.heads"}
     assert sorted(os.listdir(home / "town")) == ["confidential", "dagster", "locks", "release"]
@@ -46,7 +45,7 @@ def test_release_says_what_was_produced(released_once):
 
 def test_purge_erases_what_is_confidential(released):
     town, home = released
-    visits = home / "town/confidential/visits/2007-09-10.parquet"
+    visits = home / "town/confidential/weeks/visits/2007-09-10"
     refused = density(home, "purge", "--settings", str(town.settings), "--week", "2007-09-03")
     assert refused.returncode == 1
     assert "the week of 2007-09-03 must be released before its records are erased" in refused.stderr
@@ -86,7 +85,7 @@ def test_a_bad_file_is_one_line_and_no_week(town, tmp_path):
     assert "city.visit_user must name a column of the file, 'user_id' is not in line 1" in done.stderr
     assert "Traceback" not in done.stderr
     assert "bob" not in done.stdout + done.stderr
-    assert not list((home / "town/confidential").glob("*/*.parquet"))
+    assert not list((home / "town/confidential").rglob("*.parquet"))
 
 
 @pytest.mark.parametrize(

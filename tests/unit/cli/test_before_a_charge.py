@@ -23,7 +23,7 @@ def test_a_first_release_is_refused_before_a_record_is_read_until_somebody_has_l
     assert density("ledger", "init", "--settings", str(town.settings), *WHO).status == 0
     refused = density("release", *these)
     assert (refused.status, "a person must look at what their files are understood as" in refused.err) == (2, True)
-    assert not list((tmp_path / "home/town").glob("confidential/visits/*"))
+    assert not list((tmp_path / "home/town").glob("confidential/weeks/visits/*"))
     looked = density("check", *these)
     assert looked.status == 1
     assert "NOT ready:" in looked.out
@@ -149,7 +149,7 @@ def test_against_the_policy_nothing_is_read(refused, density, town, town_home, t
 def test_above_the_budget_nothing_is_read(refused, town, town_home):
     town.set("[engine]", "[privacy]\nbudget_epsilon = 0.2\n[engine]")
     assert "error: the releases of the " in refused()
-    assert not list(town_home.glob("*/confidential/*/*.parquet"))
+    assert not list(town_home.glob("*/confidential/**/*.parquet"))
 
 
 def test_a_backfill_that_stops_says_the_whole_command_to_go_on_with(density, town, tmp_path):

@@ -12,8 +12,8 @@ from density_assets.graph.worker import hidden_from_releases
 from density_assets.records.confinement import named_files, refuse_our_files
 from density_assets.records.found_files import is_complete, record_files
 from density_assets.settings import load_settings
-from resources.tables.roots import note_root, roots_under
 from resources.tables.store import Store
+from resources.tables.weeks import note_root, roots_under
 
 
 def test_own_files_may_lie_beside_the_cities_of_the_home_and_be_links(tmp_path):

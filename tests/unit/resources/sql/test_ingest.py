@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 import polars as pl
 import pytest
+from elsewhere import week_file
 from ingested import ANTENNAS, WEEK, rows, stored
 
 from density_assets.calendar import week_clock
@@ -118,7 +119,7 @@ def test_files_may_be_split_and_shuffled_and_staged_in_parts(tmp_path, monkeypat
         files = [csv(store, *lines[k::pieces], name=f"r{k}.csv") for k in range(pieces)]
         monkeypatch.setattr(ingest, "BYTES_PER_PART", 50_000 if i else 10**9)
         stored(store, files)
-        written.append(store.week_file("visits", WEEK).read_bytes())
+        written.append(week_file(store, "visits", WEEK).read_bytes())
         visits = store.read_week("visits", WEEK)
         assert visits.equals(visits.sort("user_key", "user_id", "hour", "tower_id"))
     assert pl.read_parquet(written[0]).equals(pl.read_parquet(written[1]))

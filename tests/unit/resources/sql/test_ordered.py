@@ -6,6 +6,7 @@ from datetime import date
 import numpy as np
 import polars as pl
 import pytest
+from elsewhere import week_file
 
 from density_assets.settings import EngineSettings
 from resources.sql import ordered
@@ -66,7 +67,7 @@ def made(store: Store, threads: int = 2, **changed: int) -> list[bytes]:
     engine = DuckdbEngine(store, EngineSettings(threads=threads))
     for name in MODELS:
         engine.materialise(name, WEEK, PARAMETERS | changed, lambda _: None)
-    return [store.week_file(name, WEEK).read_bytes() for name in MODELS]
+    return [week_file(store, name, WEEK).read_bytes() for name in MODELS]
 
 
 def test_it_stands_for_the_sql_it_was_compared_with():
@@ -126,7 +127,7 @@ def test_visits_out_of_order_are_left_to_the_sql(tmp_path, monkeypatch, rows):
     store = Store(tmp_path, "town")
     stored(store, NUMBERS, rows, in_order=False)
     with pytest.raises(OutOfOrder):
-        list(ordered.truncated_visits(store.week_file("visits", WEEK), store.read_public("towers"), PARAMETERS, 1))
+        list(ordered.truncated_visits(week_file(store, "visits", WEEK), store.read_public("towers"), PARAMETERS, 1))
     fallen_back = made(store)
     monkeypatch.setattr(ordered, "STANDS_FOR", {})
     assert fallen_back == made(store)
