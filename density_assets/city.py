@@ -30,12 +30,12 @@ from density_assets.settings.environment import all_settings_here, home_here, ot
 from density_assets.settings.values import is_url
 from resources.anchors import Anchors
 from resources.draws import witnesses_under
-from resources.keys import Keys
 from resources.ledger.ledger import Ledger, Order, may_charge
 from resources.ledger.opening import open_by_itself
 from resources.ledger.sqlite import book_of
 from resources.ledger.witnesses import Witnesses
 from resources.measurements import Measurements
+from resources.signing import Keys
 from resources.sql.duckdb_engine import DuckdbEngine
 from resources.sql.engine import Engine
 from resources.tables.stamps import difference, stamp_values

@@ -4,12 +4,12 @@ import dagster as dg
 
 from density_assets.city import City
 from density_assets.graph import (
+    automation,
     confidential,
     doors,
     estimating,
     evaluation,
     final,
-    jobs,
     past,
     public,
     register,
@@ -17,14 +17,12 @@ from density_assets.graph import (
     signing,
 )
 from density_assets.graph.assets import blueprints
-from density_assets.graph.automation import following, sensors, weekly_schedule
-from density_assets.graph.catalogue import ATTACK_CHECKS, Catalogue
+from density_assets.graph.automation import following, freshness_check, sensors, watched, weekly_schedule
+from density_assets.graph.catalogue import ATTACK_CHECKS, Catalogue, refuse_leaks
 from density_assets.graph.checks import CHECKS
-from density_assets.graph.console import console
-from density_assets.graph.freshness import freshness_check, watched
-from density_assets.graph.partitions import weekly_partitions
+from density_assets.graph.naming import weekly_partitions
 from density_assets.graph.past import learns
-from density_assets.graph.zone_rule import refuse_leaks
+from density_assets.graph.terminal import console
 from density_assets.publication.pages.svg import Node
 from density_assets.schemes import refuse_without_areas
 
@@ -40,19 +38,19 @@ def build(city: City, *, by_force: bool = False) -> dg.Definitions:
     refuse_without_areas(city.settings)
     assets, known = graph(city)
     weeks = weekly_partitions(city)
-    weekly = jobs.weekly_release(city, weeks)
+    weekly = automation.weekly_release(city, weeks)
     secret = [blueprint.name for blueprint in BLUEPRINTS if blueprint.zone.secret]
-    purges = [jobs.purge_job(city, secret, force=force) for force in ([False, True] if by_force else [False])]
-    finals = [jobs.final_estimate(city, weeks)] if learns(city) else []
+    purges = [automation.purge_job(city, secret, force=force) for force in ([False, True] if by_force else [False])]
+    finals = [automation.final_estimate(city, weeks)] if learns(city) else []
     fresh = [freshness_check(city)] if watched(city) else []
     return dg.Definitions(
         assets=following(city, assets),
         asset_checks=[*(check.build(city, known) for check in CHECKS), *fresh],
         jobs=[
             weekly,
-            jobs.rebuild_release(city, weeks),
-            jobs.evaluate_release(city, weeks),
-            jobs.audit_job(city),
+            automation.rebuild_release(city, weeks),
+            automation.evaluate_release(city, weeks),
+            automation.audit_job(city),
             *finals,
             *purges,
         ],

@@ -20,10 +20,9 @@ from density_assets.errors import BadInput
 from density_assets.privacy.release import FORMAT
 from density_assets.publication.strict_json import NotStrictJson, canonical, read_record
 from density_assets.settings import Settings
-from resources.keys import Keys
 from resources.ledger.ledger import Ledger, today
 from resources.ledger.witnesses import Named, Witnesses
-from resources.signing import Signer, signature_holds
+from resources.signing import Keys, Signer, signature_holds
 
 HEAD_FORMAT = f"density head {FORMAT}"
 PATIENCE_SECONDS = 60

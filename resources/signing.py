@@ -1,15 +1,20 @@
-"""Keys that sign releases: a file that its owner alone can read, or an ssh-agent that keeps the key to itself.
+"""Keys that releases of a home are signed with: files of the home, a file the settings name, or a key of an SSH agent.
 
-Signatures are Ed25519 (RFC 8032). What is published of a key is its 32 bytes as PEM; what people compare is its
-fingerprint, the SHA-256 of these bytes. Who has the private key can sign anything in the operator's name, so a key
-that others can read is refused, and a key file is made once and never overwritten.
+The ledger names the key in force by its public half. A home keeps every key it ever made, each in a file named after
+its fingerprint, so that one that was changed can still agree to its successor. An SSH agent signs without giving the
+key away.
 """
 
 import hashlib
 import os
+import re
+import secrets
+import socket
 import stat
-from collections.abc import Callable
+import struct
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from cryptography.exceptions import InvalidSignature
@@ -23,10 +28,110 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from density_assets.errors import BadInput
+from density_assets.publication.manifest import fingerprint
+from density_assets.settings import Settings
 from density_assets.settings.values import AGENT
-from resources import ssh_agent
+from resources.tables.files import private_files
 
-LONGEST = 16_384  # bytes of a key file; an Ed25519 key has about 120
+LIST, LISTED = 11, 12
+SIGN, SIGNED = 13, 14
+KIND = b"ssh-ed25519"
+PATIENCE = 60  # seconds: an agent may ask a person first
+LONGEST_MESSAGE = 256 * 1024  # bytes of a message; OpenSSH's agent takes no longer ones
+
+
+def key_named(name: str) -> tuple[bytes, Callable[[bytes], bytes]]:
+    """The public key that a fingerprint or a comment names, and what signs with it."""
+    keys = list(_keys())
+    wanted = re.sub(r"[\s:]", "", name).lower()
+    by_print = [public for public, _ in keys if re.fullmatch("[0-9a-f]{32,64}", wanted) and _is(public, wanted)]
+    named = by_print or [public for public, comment in keys if comment == name]
+    if len(named) != 1:
+        known = ", ".join(f"{hashlib.sha256(public).hexdigest()[:32]} ({comment})" for public, comment in keys)
+        raise BadInput(
+            f"a key of the ssh-agent must be named by its fingerprint (32 hexadecimal digits or more) or its comment, "
+            f"{name!r} names {len(named)} of its Ed25519 keys: {known or 'it has none'}"
+        )
+    return named[0], partial(_sign, named[0])
+
+
+def _is(public: bytes, wanted: str) -> bool:
+    return hashlib.sha256(public).hexdigest().startswith(wanted)
+
+
+def _keys() -> Iterator[tuple[bytes, str]]:
+    """Ed25519 keys and their comments."""
+    answer = _Reader(_asked(LIST, b"", LISTED))
+    for _ in range(answer.number()):
+        key, comment = _Reader(answer.string()), answer.string().decode("utf-8", "replace")
+        if key.string() == KIND:
+            yield key.string(), comment
+
+
+def _sign(public: bytes, message: bytes) -> bytes:
+    request = _string(_string(KIND) + _string(public)) + _string(message) + struct.pack(">I", 0)
+    signature = _Reader(_Reader(_asked(SIGN, request, SIGNED)).string())
+    if signature.string() != KIND:
+        raise BadInput("the ssh-agent must sign with Ed25519, it used another kind of key")
+    return signature.string()
+
+
+def _asked(kind: int, content: bytes, expected: int) -> bytes:
+    """What the agent answers."""
+    address = os.environ.get("SSH_AUTH_SOCK")
+    if not address:
+        raise BadInput("an ssh-agent must run and SSH_AUTH_SOCK must say where: start one, or use a key file")
+    if len(content) >= LONGEST_MESSAGE:
+        raise BadInput(f"an ssh-agent signs at most {LONGEST_MESSAGE} bytes, got {len(content)}: use a key file")
+    try:
+        with socket.socket(socket.AF_UNIX) as agent:
+            agent.settimeout(PATIENCE)
+            agent.connect(address)
+            agent.sendall(_string(bytes([kind]) + content))
+            answer = _exactly(agent, min(struct.unpack(">I", _exactly(agent, 4))[0], LONGEST_MESSAGE))
+    except OSError as problem:
+        raise BadInput(f"the ssh-agent must answer: {problem.strerror or problem}") from None
+    if answer[:1] != bytes([expected]):
+        raise BadInput("the ssh-agent refused: it is locked, has no such key any more, or a person said no")
+    return answer[1:]
+
+
+def _exactly(agent: socket.socket, size: int) -> bytes:
+    received = b""
+    while len(received) < size:
+        part = agent.recv(size - len(received))
+        if not part:
+            raise BadInput("the ssh-agent must answer, it hung up")
+        received += part
+    return received
+
+
+def _string(content: bytes) -> bytes:
+    return struct.pack(">I", len(content)) + content
+
+
+class _Reader:
+    """Numbers and strings, one after the other."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+
+    def number(self) -> int:
+        return int(struct.unpack(">I", self._take(4))[0])
+
+    def string(self) -> bytes:
+        return self._take(self.number())
+
+    def _take(self, size: int) -> bytes:
+        taken, self._content = self._content[:size], self._content[size:]
+        if len(taken) != size:
+            raise BadInput("the ssh-agent must answer in its protocol, its answer is cut")
+        return taken
+
+
+# --- signing ---------------------------------------------------------------------------------------------------------
+
+LONGEST_KEY_FILE = 16_384  # bytes of a key file; an Ed25519 key has about 120
 
 
 @dataclass(frozen=True)
@@ -99,7 +204,7 @@ def make_key(file: Path) -> Signer:
 def open_key(where: Path | str) -> Signer:
     """The key in a file, or the one that `agent:` and a fingerprint or comment name in the ssh-agent."""
     if str(where).startswith(AGENT):
-        public, sign = ssh_agent.key_named(str(where).removeprefix(AGENT))
+        public, sign = key_named(str(where).removeprefix(AGENT))
         return Signer(public, sign)
     return _of(_private_key(_private_bytes(Path(where)), Path(where)))
 
@@ -116,7 +221,7 @@ def _private_bytes(file: Path) -> bytes:
         raise BadInput(f"the signing key must be readable: {file}: {problem.strerror}") from None
     try:
         _refuse_unless_private(os.fstat(handle), file)
-        return os.read(handle, LONGEST)
+        return os.read(handle, LONGEST_KEY_FILE)
     finally:
         os.close(handle)
 
@@ -154,3 +259,52 @@ def _sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+# --- keys ------------------------------------------------------------------------------------------------------------
+
+KEYS = "keys"  # folder of a home: readable by its owner only, and out of reach of steps that may be handed out
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Those that the settings of a city and its home give."""
+
+    settings: Settings
+    home: Path
+
+    def signer(self, public: str) -> Signer:
+        """Who signs with a key: that of the settings, or one that is kept in the home."""
+        given = self._given()
+        signer = open_key(self._file(public) if given is None else given)
+        if signer.public.hex() != public:
+            raise BadInput(
+                f"releases must be signed with the key that the ledger names ({fingerprint(public)[:16]}…), but "
+                f"signing.key is another ({signer.fingerprint[:16]}…): give that one, or change the key: "
+                "`density ledger key`"
+            )
+        return signer
+
+    def old_signer(self, public: str) -> Signer | None:
+        """Who signs with a key of the home; none if it is not kept there."""
+        return open_key(self._file(public)) if self._file(public).exists() else None
+
+    def new(self) -> str:
+        """The public half of a key to sign with from now on: that of the settings, or a new one of the home."""
+        if (given := self._given()) is not None:
+            return open_key(given).public.hex()
+        folder = self.home / KEYS
+        with private_files():
+            folder.mkdir(parents=True, exist_ok=True)
+        made = folder / f"new-{secrets.token_hex(8)}.pem"
+        public = make_key(made).public.hex()
+        made.rename(self._file(public))
+        return public
+
+    def _given(self) -> Path | str | None:
+        """The key of the settings: a file, or what an agent knows it by; none if they name none."""
+        given = self.settings.signing.key
+        return given if given is None or given.startswith(AGENT) else self.settings.path(given)
+
+    def _file(self, public: str) -> Path:
+        return self.home / KEYS / f"{fingerprint(public)[:16]}.pem"

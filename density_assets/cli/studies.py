@@ -30,7 +30,7 @@ def study(
     ] = None,
 ) -> int:
     """Answer one question with seeded repetitions: table, figures, summary."""
-    from density_assets.graph.console import say
+    from density_assets.graph.terminal import say
 
     chosen = research("studies").study_named(name)
     outcome = research("study").conduct(chosen, _source(week, data), repetitions or chosen.repetitions, say)
@@ -83,7 +83,7 @@ def results(
 def _source(week: str | None, data: Path | None) -> "Source":
     """The city and week that the options name, as studies take them."""
     from density_assets.city import City
-    from density_assets.graph.console import say
+    from density_assets.graph.terminal import say
 
     city = City.here()
     city.refuse_our_files()

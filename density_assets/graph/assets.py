@@ -19,24 +19,19 @@ import dagster as dg
 import polars as pl
 
 from density_assets.city import City
-from density_assets.graph.acting import act_of_run
-from density_assets.graph.called_off import called_off_where_published_stays
+from density_assets.graph.acting import act_of_run, called_off_where_published_stays, unquoted_errors
 from density_assets.graph.catalogue import Catalogue
-from density_assets.graph.columns import Columns, lineage, schema
+from density_assets.graph.columns import Columns, lineage, schema, shown
 from density_assets.graph.given import Asked, gather
-from density_assets.graph.naming import key, own
-from density_assets.graph.partitions import LAST_WEEK, week_of, weekly_partitions
-from density_assets.graph.shown import shown
+from density_assets.graph.naming import GROUPS, LAST_WEEK, OWNERS, WRITER, key, own, week_of, weekly_partitions
 from density_assets.graph.step import Made, Reader, Shelf, Step, step_for
-from density_assets.graph.withheld import unquoted_errors
 from density_assets.graph.worker import Wall, perform
-from density_assets.graph.zones import GROUPS, OWNERS, WRITER
 from density_assets.privacy.acts import Act
 from density_assets.privacy.zones import Zone
 from density_assets.publication.keeping import refuse_to_overwrite
 from resources.faults import in_clear_words
 from resources.sql.models import Model
-from resources.tables.content import column_types, fingerprint
+from resources.tables.files import column_types, fingerprint
 
 # Data versions are what auditors follow; Dagster calls their parameter beta and says so on every run.
 warnings.filterwarnings("ignore", category=dg.BetaWarning, message=".*data_version.*")

@@ -1,6 +1,11 @@
-"""What the graph of a city holds, as plain values: assets with zones and edges, checks with what they are about."""
+"""What the graph of a city holds, as plain values, and whether data could flow through it to where it may not.
 
-from collections.abc import Mapping, Sequence
+Assets have zones and edges, checks what they are about. Nothing computed from people leaves except through a door: the
+declared edges are checked whenever definitions load, so a change that opens a leak there does not even start. That
+reads keep to what is declared is seen to elsewhere, while steps run: `step.py` and `worker.py`.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -10,6 +15,7 @@ from dagster._core.storage.asset_check_execution_record import AssetCheckExecuti
 from density_assets.city import City
 from density_assets.graph.naming import key
 from density_assets.graph.step import Shelf
+from density_assets.privacy.zones import Zone, ZoneLeak
 from density_assets.publication.pages.audit_page import WITHHELD, Checked
 from density_assets.publication.pages.svg import Node
 
@@ -74,3 +80,31 @@ def _newest(check: KnownCheck, instance: dg.DagsterInstance, city: City) -> Chec
     bad = "warned" if outcome.severity is dg.AssetCheckSeverity.WARN else "failed"
     at = datetime.fromtimestamp(history[0].create_timestamp, UTC).date().isoformat()
     return Checked(check.asset, check.name, check.about, "passed" if outcome.passed else bad, at)
+
+
+# --- zone rule -------------------------------------------------------------------------------------------------------
+
+
+def refuse_leaks(assets: Iterable[dg.AssetsDefinition]) -> None:
+    """Raise if any asset breaks the zone rule, naming the way the data would take."""
+    if leaks := sorted(find_leaks([_node(spec) for asset in assets for spec in asset.specs])):
+        raise ZoneLeak("confidential data may reach a release through a mechanism only: " + "; ".join(leaks))
+
+
+def find_leaks(nodes: Sequence[Node]) -> Iterator[str]:
+    """Each declared edge that breaks the rule, in words."""
+    zones = {node.name: node.zone for node in nodes}
+    for node in nodes:
+        for upstream in node.reads:
+            if upstream not in zones:
+                yield f"{node.name} reads {upstream}, which has no zone"
+            elif not node.zone.may_read(zones[upstream]):
+                yield f"{node.name} ({node.zone}) reads {upstream} ({zones[upstream]})"
+
+
+def _node(spec: dg.AssetSpec) -> Node:
+    name, reads = spec.key.to_user_string(), tuple(dep.asset_key.to_user_string() for dep in spec.deps)
+    try:
+        return Node(name, Zone(spec.tags.get("zone", "")), reads)
+    except ValueError:
+        raise ZoneLeak(f"asset {name} must carry a zone tag, one of {', '.join(Zone)}") from None

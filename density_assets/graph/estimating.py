@@ -15,9 +15,9 @@ from density_assets.graph.assets import asset
 from density_assets.graph.columns import SETTINGS, Columns, column
 from density_assets.graph.doors import PLACES, cluster_labels, identity
 from density_assets.graph.missing_hours import without_missing
+from density_assets.graph.naming import GROUPS
 from density_assets.graph.past import DRAWN, PAST, learns, refuse_unknown_draws, state_after
 from density_assets.graph.step import Made, Step
-from density_assets.graph.zones import GROUPS
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.estimates import ALONE, WITH_EARLIER_WEEKS, Estimated
 from density_assets.privacy.zones import Zone

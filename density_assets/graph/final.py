@@ -35,12 +35,12 @@ from density_assets.graph.describing import description_files
 from density_assets.graph.estimating import ORIGINS_OF_SUMS
 from density_assets.graph.following import OPEN, other_estimate, other_files
 from density_assets.graph.missing_hours import without_missing
+from density_assets.graph.naming import FINAL
 from density_assets.graph.past import DRAWN, PAST, folded, learns, measured_in, refuse_unknown_draws, state_after
 from density_assets.graph.public_inputs import of_inputs, other_inputs
 from density_assets.graph.signing import Noted, aside_of, covering, listed, sign
 from density_assets.graph.step import Made, Step
 from density_assets.graph.vintages import final_of
-from density_assets.graph.zones import FINAL
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.acts import Act
 from density_assets.privacy.estimates import Estimated

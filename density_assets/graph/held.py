@@ -14,9 +14,8 @@ from pathlib import Path
 from density_assets.city import City
 from density_assets.graph.step import Step
 from density_assets.publication.files import draw_file
-from resources.tables.files import private_files
+from resources.tables.files import private_files, spill_folder
 from resources.tables.released import ReleasedTables
-from resources.tables.spill import spill_folder
 
 
 @contextmanager

@@ -47,8 +47,7 @@ from density_assets.publication.manifest import (
 from density_assets.publication.verification import listed_digests
 from resources.draws import read_draw, refuse_unknown
 from resources.signing import public_pem
-from resources.tables.files import write_durably
-from resources.tables.spill import spill_folder
+from resources.tables.files import spill_folder, write_durably
 
 
 def covering(*origins: str) -> Columns:

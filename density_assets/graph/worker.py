@@ -39,7 +39,7 @@ from density_assets.settings import Settings
 from density_assets.settings.environment import SETTINGS, SHARED_INSTANCE, shared_files
 from density_assets.settings.values import AGENT, is_url
 from resources.faults import in_clear_words
-from resources.keys import KEYS
+from resources.signing import KEYS
 from resources.tables.weeks import folders_under
 from resources.wall import tell_failure
 

@@ -14,11 +14,9 @@ import polars as pl
 from density_assets.city import City
 from density_assets.graph.catalogue import EPSILON_WITHIN_PROMISE, MEMBERSHIP_WITHIN_PROMISE, KnownCheck
 from density_assets.graph.checks.outcomes import open_answer
-from density_assets.graph.console import console
-from density_assets.graph.naming import key, own
-from density_assets.graph.partitions import weekly_partitions
-from density_assets.graph.shown import inline_picture
-from density_assets.graph.zones import OWNERS
+from density_assets.graph.columns import inline_picture
+from density_assets.graph.naming import OWNERS, key, own, weekly_partitions
+from density_assets.graph.terminal import console
 from density_assets.privacy.zones import Zone
 from density_assets.research.membership.own_releases import beyond_doubt, mean_auc
 from density_assets.research.promise.epsilon_bounds import largest_auc

@@ -32,8 +32,7 @@ from density_assets.publication.pictures import png
 from density_assets.schemes import SCHEMES, learning_scheme
 from density_assets.schemes.scheme import Plan
 from density_assets.settings import PrivacySettings, SchemeSettings, Settings
-from resources.tables.content import fingerprint
-from resources.tables.files import make_folder, parquet_bytes, private_files, write_durably
+from resources.tables.files import fingerprint, make_folder, parquet_bytes, private_files, write_durably
 from resources.tables.store import Store
 
 Row = dict[str, Any]  # plain JSON values

@@ -31,8 +31,7 @@ from resources.sql.engine import KEYS, PER_USER, Report, small_tables, used
 from resources.sql.ingest import Bounds, write_records
 from resources.sql.models import Model, model
 from resources.sql.ordered import OutOfOrder
-from resources.tables.files import private_files
-from resources.tables.spill import spill_folder
+from resources.tables.files import private_files, spill_folder
 from resources.tables.store import Store
 from resources.tables.weeks import StoredWeek
 

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 from density_assets.errors import BadInput
 from density_assets.settings import EngineSettings
 from resources.sql.java import refuse_without_java
-from resources.tables.files import private_files
-from resources.tables.spill import spill_folder
+from resources.tables.files import private_files, spill_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -1,17 +1,27 @@
 """Files that are whole or absent, and who may read and write them, whatever the umask says.
 
-What may be handed out is at most 644 in folders of at most 755; what is confidential is for its owner alone.
+What may be handed out is at most 644 in folders of at most 755; what is confidential is for its owner alone. DuckDB
+files are replaced whole, so that readers never wait and a crash leaves the old one. What does not fit memory goes to a
+folder per piece of work inside the confidential zone, which goes when the work ends; a killed process leaves it behind,
+but not its lock, so whoever tidies up can tell what is left over from what is in use.
 """
 
 import glob
+import hashlib
 import io
 import os
+import shutil
 import stat
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import duckdb
 import polars as pl
+import polars.selectors as selectors
+import pyarrow as pa
+from filelock import FileLock, Timeout
 
 PUBLIC_FILE, PUBLIC_FOLDER = 0o644, 0o755  # a stricter umask takes more away, a laxer one gives nothing
 OTHERS_WRITE = 0o022
@@ -85,3 +95,97 @@ def _masked(rights: int) -> Iterator[None]:
         yield
     finally:
         os.umask(before)
+
+
+# --- databases -------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def replacing(database: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database built aside and moved into place when all went well."""
+    partial = _partial(database)
+    remove_partial(database)
+    try:
+        with writing(partial) as connection:
+            yield connection
+        _log(database).unlink(missing_ok=True)  # what a killed process left there belongs to the old database
+        os.replace(partial, database)
+    finally:
+        remove_partial(database)
+
+
+@contextmanager
+def writing(database: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database to write to, quietly: DuckDB would draw a bar over what a run says on the terminal."""
+    with public_files(), duckdb.connect(str(database)) as connection:
+        connection.execute("set enable_progress_bar = false")
+        yield connection
+
+
+def remove_partial(database: Path) -> None:
+    """Remove what was built aside and never took its place."""
+    partial = _partial(database)
+    for file in (partial, _log(partial)):
+        file.unlink(missing_ok=True)
+
+
+def _partial(database: Path) -> Path:
+    return database.with_suffix(".partial")
+
+
+def _log(database: Path) -> Path:
+    """Where DuckDB writes what it has not yet put into the file."""
+    return Path(f"{database}.wal")
+
+
+# --- content ---------------------------------------------------------------------------------------------------------
+
+
+def fingerprint(frame: pl.DataFrame) -> str:
+    """Plain content hash of a public table: of its values as text, as equal tables may lie differently in memory."""
+    text = frame.with_columns(selectors.binary().bin.encode("hex")).write_csv(null_value="\N{SYMBOL FOR NULL}")
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def column_types(schema: pa.Schema) -> dict[str, str]:
+    """Arrow's name of each column's type."""
+    return {field.name: str(field.type).removeprefix("large_") for field in schema}
+
+
+# --- spill -----------------------------------------------------------------------------------------------------------
+
+IN_USE = "in_use.lock"
+
+
+@contextmanager
+def spill_folder(confidential: Path) -> Iterator[Path]:
+    """A folder of one's own, readable by its owner only."""
+    root = confidential / "spill"
+    root.mkdir(mode=0o700, exist_ok=True)
+    with _opening(root):
+        folder = Path(tempfile.mkdtemp(dir=root))
+        lock = FileLock(folder / IN_USE, mode=0o600)
+        lock.acquire()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        lock.release()
+
+
+def sweep(confidential: Path) -> None:
+    """Remove what killed processes left; work in progress is left alone."""
+    root = confidential / "spill"
+    if not root.exists():
+        return
+    with _opening(root):
+        for folder in [entry for entry in root.iterdir() if entry.is_dir()]:
+            try:
+                with FileLock(folder / IN_USE, timeout=0, mode=0o600):
+                    shutil.rmtree(folder, ignore_errors=True)
+            except Timeout:
+                continue
+
+
+def _opening(root: Path) -> FileLock:
+    return FileLock(root / "opening.lock", mode=0o600)

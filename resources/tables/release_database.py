@@ -15,8 +15,7 @@ import duckdb
 from density_assets.errors import BadInput
 from density_assets.sql_names import quoted
 from resources.faults import fault
-from resources.tables.databases import remove_partial, replacing, writing
-from resources.tables.files import close_to_others, private_files, write_durably
+from resources.tables.files import close_to_others, private_files, remove_partial, replacing, write_durably, writing
 from resources.tables.released import WEEKS, ReleasedTables, read_whole
 
 TEXT = duckdb.sqltype("varchar")

@@ -15,8 +15,7 @@ from pathlib import Path
 from density_assets.errors import BadInput
 from density_assets.publication.files import Naming, draw_file
 from density_assets.publication.verification import stated_charges, verify_release
-from resources.tables.files import private_files, write_durably
-from resources.tables.spill import sweep
+from resources.tables.files import private_files, sweep, write_durably
 from resources.tables.stamps import RELEVANT
 from resources.tables.store import Store
 from resources.tables.weeks import leftovers, roots_of

@@ -19,9 +19,7 @@ from density_assets.damage import POLARS_DAMAGE
 from density_assets.errors import BadInput
 from density_assets.settings.values import is_url
 from resources.faults import in_clear_words
-from resources.tables.content import column_types
-from resources.tables.databases import replacing
-from resources.tables.files import close_to_others, make_folder, private_files, write_durably
+from resources.tables.files import close_to_others, column_types, make_folder, private_files, replacing, write_durably
 from resources.tables.released import ReleasedTables
 from resources.tables.stamps import Stamp, difference, geography_stamp, stamp_of
 from resources.tables.week_writer import WeekWriter

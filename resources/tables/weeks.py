@@ -40,8 +40,7 @@ from fsspec.implementations.local import LocalFileSystem
 from density_assets.errors import BadInput
 from density_assets.records.found_files import store_of
 from density_assets.settings.values import is_url
-from resources.tables.files import private_files, write_durably
-from resources.tables.spill import spill_folder
+from resources.tables.files import private_files, spill_folder, write_durably
 from resources.tables.stamps import Stamp
 from resources.tables.week_writer import WeekWriter
 

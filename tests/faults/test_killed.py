@@ -15,7 +15,7 @@ from runs import WEEK
 
 from density_assets.city import City
 from density_assets.definitions import BLUEPRINTS
-from density_assets.graph.zones import FINAL, GROUPS
+from density_assets.graph.naming import FINAL, GROUPS
 from density_assets.privacy.zones import Zone
 from density_assets.publication.verification import outcome
 from density_assets.settings import load_settings

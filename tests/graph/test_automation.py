@@ -14,9 +14,8 @@ from runs import WEEK, only, opened
 from density_assets.city import City
 from density_assets.definitions import build
 from density_assets.errors import BadInput
-from density_assets.graph.automation import FOLLOWERS, sensors, weekly_schedule
-from density_assets.graph.jobs import weekly_release
-from density_assets.graph.partitions import weekly_partitions
+from density_assets.graph.automation import FOLLOWERS, sensors, weekly_release, weekly_schedule
+from density_assets.graph.naming import weekly_partitions
 from density_assets.settings import Settings, load_settings
 from density_assets.settings.city import CitySettings
 

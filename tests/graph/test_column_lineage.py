@@ -7,7 +7,7 @@ import pytest
 from density_assets.city import City
 from density_assets.definitions import BLUEPRINTS
 from density_assets.graph.columns import CALENDAR, SETTINGS, Columns
-from density_assets.graph.zones import FINAL
+from density_assets.graph.naming import FINAL
 from density_assets.schemes import SCHEMES
 from density_assets.settings import SchemeSettings, Settings
 from density_assets.settings.city import CitySettings

@@ -7,8 +7,8 @@ import pytest
 from runs import opened
 
 from density_assets.definitions import build
-from density_assets.graph.freshness import Newest, check_key, newest
-from density_assets.graph.partitions import weekly_partitions
+from density_assets.graph.automation import Newest, check_key, newest
+from density_assets.graph.naming import weekly_partitions
 
 SIGNED = dg.AssetKey("signed_release")
 

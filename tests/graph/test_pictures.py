@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from density_assets.graph.shown import inline_picture
+from density_assets.graph.columns import inline_picture
 
 PNG = b"\x89PNG\r\n\x1a\nrest"
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg"></svg>'

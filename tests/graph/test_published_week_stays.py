@@ -13,8 +13,7 @@ from town import Town, make_town
 
 from density_assets.city import City
 from density_assets.definitions import BLUEPRINTS, build
-from density_assets.graph.partitions import weekly_partitions
-from density_assets.graph.zones import FINAL
+from density_assets.graph.naming import FINAL, weekly_partitions
 from density_assets.privacy.zones import Zone
 from density_assets.settings import load_settings
 from resources.ledger.ledger import Ledger

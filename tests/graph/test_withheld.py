@@ -8,8 +8,8 @@ import pytest
 from runs import WEEK, failures, materialise, only, opened
 
 from density_assets.definitions import build
+from density_assets.graph.acting import Withheld, unquoted_errors
 from density_assets.graph.checks import confidential as confidential_checks
-from density_assets.graph.withheld import Withheld, unquoted_errors
 from resources.sql.duckdb_engine import DuckdbEngine
 
 SECRET = "zq7x_zq7x"

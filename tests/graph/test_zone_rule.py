@@ -8,7 +8,7 @@ import pytest
 from density_assets import definitions
 from density_assets.city import City
 from density_assets.graph.assets import asset
-from density_assets.graph.zone_rule import find_leaks, refuse_leaks
+from density_assets.graph.catalogue import find_leaks, refuse_leaks
 from density_assets.privacy.zones import Zone, ZoneLeak
 from density_assets.settings import Settings
 

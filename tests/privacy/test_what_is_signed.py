@@ -13,7 +13,7 @@ from runs import WEEK, only
 
 from density_assets.definitions import build
 from density_assets.graph import final, signing
-from density_assets.graph.jobs import AUDIT, FINAL_ESTIMATE
+from density_assets.graph.automation import AUDIT, FINAL_ESTIMATE
 from density_assets.graph.step import Made
 from density_assets.publication.manifest import Seal
 from density_assets.publication.verify import verify

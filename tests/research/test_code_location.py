@@ -12,7 +12,7 @@ from density_assets import definitions
 from density_assets.city import City
 from density_assets.errors import BadInput
 from density_assets.graph.catalogue import ATTACK_CHECKS, EPSILON_WITHIN_PROMISE, MEMBERSHIP_WITHIN_PROMISE, KnownCheck
-from density_assets.graph.partitions import weekly_partitions
+from density_assets.graph.naming import weekly_partitions
 from density_assets.publication.assessment import ATTACK_TESTS
 from density_assets.research.definitions import JUDGES, attack_check, build_studies, study_asset
 from density_assets.research.density.releases import SCHEME_TABLE

@@ -10,7 +10,7 @@ from town import Town
 from weeks import folder_of
 
 from density_assets import definitions
-from density_assets.graph.jobs import FINAL_ESTIMATE
+from density_assets.graph.automation import FINAL_ESTIMATE
 
 
 def final(town: Town, home: Path, week: str, **options) -> dg.ExecuteInProcessResult:

@@ -11,7 +11,7 @@ from runs import opened
 from town import Town, make_town
 
 from density_assets import definitions
-from density_assets.graph.jobs import REBUILD
+from density_assets.graph.automation import REBUILD
 
 WEEKS = ("2007-09-10", "2007-09-17", "2007-09-24")
 NEXT = "2007-10-01"

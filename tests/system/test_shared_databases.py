@@ -15,8 +15,7 @@ from town import Town
 
 from density_assets.city import City
 from density_assets.errors import BadInput
-from density_assets.graph.history import alone
-from density_assets.graph.instance import open_instance
+from density_assets.graph.instance import alone, open_instance
 from density_assets.graph.worker import STORAGE_VARIABLE
 from density_assets.publication.manifest import fingerprint
 from density_assets.settings import load_settings

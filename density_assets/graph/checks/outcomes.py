@@ -15,11 +15,11 @@ from typing import Any
 import dagster as dg
 
 from density_assets.city import City
+from density_assets.graph.acting import unquoted_errors
 from density_assets.graph.catalogue import Catalogue, KnownCheck
 from density_assets.graph.given import Asked, gather
 from density_assets.graph.naming import key
 from density_assets.graph.step import RecordStep, Shelf, Step, step_for
-from density_assets.graph.withheld import unquoted_errors
 from resources.faults import in_clear_words
 from resources.tables.files import private_files, write_durably
 

@@ -1,4 +1,7 @@
-"""Checks of what is published. They read released values only, so they may show what they find and block on it."""
+"""Checks of what everybody may see: the public geometry, the release, and the ledger of charges.
+
+None of them reads records, and those of the ledger depend on settings and charges only.
+"""
 
 from collections.abc import Sequence
 from datetime import date
@@ -8,14 +11,48 @@ import numpy as np
 import polars as pl
 
 from density_assets import series
+from density_assets.geography.overlaps import Overlaps, interpolation
+from density_assets.geography.places import to_cover
+from density_assets.geography.tables import cover_from, overlaps_from
+from density_assets.graph.catalogue import find_leaks
 from density_assets.graph.checks.outcomes import check, open_answer
 from density_assets.graph.step import Step
-from density_assets.graph.zone_rule import find_leaks
+from density_assets.privacy.accounts import Accounts
+from density_assets.privacy.charges import budget_to_show, population_name, weekly_costs
+from density_assets.privacy.composition import compose
+from density_assets.privacy.periods import WEEK, YEAR, rolling_years, weeks_that_fit, worst
+from density_assets.privacy.policy import under_policy
 from density_assets.privacy.zones import Zone
 from density_assets.publication.pages.svg import Node
 from density_assets.publication.verification import outcome
 from density_assets.quality.released import Drift, Known, disagreements, doubts_about_visits, drift, faults_of_counts
-from density_assets.quality.user_bounds import CERTAIN, LIKELY, silent_hours
+from density_assets.quality.user_bounds import CERTAIN, LIKELY, covers, shares_whole, silent_hours
+from density_assets.schemes.scheme import Plan
+
+
+@check("overlaps", "towers", "cells", blocking=True)
+def overlaps_keep_mass(step: Step) -> dg.AssetCheckResult:
+    """Every tower gives all of itself to cells, once: areal interpolation neither makes nor loses visits."""
+    whole = shares_whole(interpolation(_pieces(step)))
+    return open_answer([] if whole else ["the shares of some tower do not sum to one"])
+
+
+@check("cover_graph", "overlaps", "towers", "cells", blocking=True)
+def cover_covers(step: Step) -> dg.AssetCheckResult:
+    """Every overlap has its tower or its cell in the cover, and belongs to exactly one of the cover's cells."""
+    pieces = _pieces(step)
+    cover = cover_from(step.read("cover_graph"), step.read("towers"), step.read("cells"))
+    if not covers(pieces, cover):
+        return open_answer(["some overlap has neither its tower nor its cell in the cover"])
+    whole = shares_whole(to_cover(pieces, cover))
+    return open_answer([] if whole else ["the cover does not take all of some tower"], cover=len(cover))
+
+
+def _pieces(step: Step) -> Overlaps:
+    return overlaps_from(step.read("overlaps"), step.read("towers"), step.read("cells"))
+
+
+# --- release ---------------------------------------------------------------------------------------------------------
 
 
 @check("density", "cells", blocking=True)
@@ -123,3 +160,33 @@ def _week_of_cells(table: pl.DataFrame, cells: pl.Series) -> Known:
     """Visits of each cell over the week, and their standard error; noise of different hours is taken as one."""
     visits, errors = (series.matrix(table, cells, name).astype(np.float64) for name in ("count", "standard_error"))
     return Known(visits.sum(axis=1), errors.sum(axis=1))
+
+
+# --- ledger ----------------------------------------------------------------------------------------------------------
+
+WARN_BELOW = 4  # weeks: time enough to decide what to do about the rest of the year
+
+
+@check("ledger", given=("problem", "accounts"))
+def ledger_is_whole(step: Step, problem: str | None, accounts: Accounts) -> dg.AssetCheckResult:
+    """Every row of the ledger is as it was written, and none that a stored measurement names is missing."""
+    return open_answer([problem]) if problem else open_answer([], charges=len(accounts.rows))
+
+
+@check("ledger", given=("accounts", "plan"))
+def budget_is_left(step: Step, accounts: Accounts, plan: Plan) -> dg.AssetCheckResult:
+    """The budget has room for more weeks like this one; a warning when few are left."""
+    privacy, population = step.settings.privacy, population_name(step.settings)
+    budget, refusal = budget_to_show(accounts.budget(population), step.settings)
+    budget = under_policy(accounts, budget)
+    weeks = weekly_costs(accounts.rows, population)
+    if not weeks:
+        return open_answer([], charges=0)
+    asked = compose(event for events in plan.values() for event in events)
+    newest = max(weeks)  # rows of old weeks may come late
+    fit = weeks_that_fit(weeks, asked, newest + WEEK, budget.epsilon, budget.delta, most=YEAR)
+    rolling = worst(rolling_years(newest, newest), weeks, budget.delta)
+    spent = rolling.cost(weeks).epsilon(budget.delta)
+    said = f"there is room for {fit} more weeks at epsilon {privacy.epsilon:g}: {spent:.3f} are spent"
+    problems = [f"{said} of {budget.epsilon:g} in the {rolling}"] if fit < WARN_BELOW else []
+    return open_answer([*problems, *filter(None, [refusal])], warn=True, spent=round(spent, 4), weeks_that_fit=fit)

@@ -15,7 +15,7 @@ DYING = """
 import os, signal, sys
 from pathlib import Path
 import duckdb
-from resources.tables import databases, release_database
+from resources.tables import files, release_database
 from resources.tables.released import ReleasedTables
 
 def die(*_, **__):
@@ -37,7 +37,7 @@ moments = {
     "before the commit": lambda: setattr(release_database, "_replace", replaced_one),
     "committed, not closed": lambda: setattr(duckdb, "connect", Unclosed),
     "closed, not noted": lambda: setattr(release_database, "write_durably", die),
-    "built aside": lambda: setattr(databases.os, "replace", die),
+    "built aside": lambda: setattr(files.os, "replace", die),
 }
 moments[sys.argv[2]]()
 release_database.export(ReleasedTables(Path(sys.argv[1])))

@@ -6,13 +6,13 @@ import sys
 
 from density_assets.settings import EngineSettings
 from resources.sql.duckdb_engine import DuckdbEngine
-from resources.tables.spill import spill_folder, sweep
+from resources.tables.files import spill_folder, sweep
 from resources.tables.store import Store
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from resources.tables.spill import spill_folder
+from resources.tables.files import spill_folder
 with spill_folder(Path(sys.argv[1])) as folder:
     (folder / "block").write_text("records")
     os.kill(os.getpid(), signal.SIGKILL)

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from elsewhere import week_file
 
-from resources.tables.content import fingerprint
+from resources.tables.files import fingerprint
 from resources.tables.store import Store
 
 WEEK, NEXT = date(2007, 9, 10), date(2007, 9, 17)
