@@ -78,7 +78,7 @@ def _command(*words: str) -> int:
 
 def fork_worker(orders: socket.socket) -> int:
     """Start a worker in no time; a test of how one starts must start a fresh one itself."""
-    process = FORKED.Process(target=_work, args=(orders, _folder_and_variables()))
+    process = FORKED.Process(target=_work, args=(orders, _folder_and_variables()), daemon=True)  # ends with the tests
     process.start()
     assert process.pid
     return process.pid
