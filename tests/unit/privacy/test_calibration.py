@@ -6,7 +6,7 @@ import dp_accounting as dpa
 import pytest
 
 from density_assets.errors import BadInput
-from density_assets.privacy import published
+from density_assets.privacy import published, sensitivity
 from density_assets.privacy.calibration import calibrate, gaussian_sigma, laplace_scale, selection_epsilon
 from density_assets.privacy.composition import spent
 from density_assets.privacy.events import Gaussian, Laplace, Selection
@@ -92,3 +92,17 @@ def test_published_gaussians_waste_noise_and_chapter_totals_lack_it():
     assert published.gaussian_sigma(1, 0.3, 2e-6) > dpa.get_sigma_gaussian(0.3, 2e-6)
     sigma = published.chapter_totals_sigma(30, 0.3, 2e-6)
     assert spent([Gaussian("totals", sigma, 30.0)], 1e-6).epsilon == pytest.approx(0.635, abs=0.005)
+
+
+def test_bounds_of_the_defaults():
+    """Of 30 visits per user, weight_l 20, tower_l 400, clamp 732; a millionth more where rounding precedes noise."""
+    assert sensitivity.truncated_l1(30) == pytest.approx(30.00003, rel=1e-12)
+    assert sensitivity.truncated_l2(30) == pytest.approx(5.477225575 * 1.000001, rel=1e-9)
+    assert sensitivity.weighted_l2(20) == pytest.approx(4.472135955 * 65_536, rel=1e-9)
+    assert sensitivity.tower_totals_l2(400) == 20 * 65_536
+    assert sensitivity.one_visit() == 1
+    assert sensitivity.clamped_total(732) == 732
+
+
+def test_a_weight_of_one_is_a_power_of_two():
+    assert sensitivity.WEIGHT_UNIT == 65_536

@@ -4,15 +4,20 @@ from datetime import date, timedelta
 
 import pytest
 
-from density_assets.privacy.composition import compose
+from density_assets.errors import BadInput
+from density_assets.privacy.composition import NOTHING, compose, gaussian_epsilon
 from density_assets.privacy.events import Gaussian
 from density_assets.privacy.periods import (
+    AHEAD,
     Period,
     calendar_year,
     ending_with,
+    epsilon_that_fits,
     monday_of,
     periods_with,
+    releases_that_fit,
     rolling_years,
+    weeks_that_fit,
     worst,
 )
 
@@ -63,3 +68,65 @@ def test_the_worst_period_is_where_weeks_are_dense():
 
 def test_a_week_that_a_wrong_day_names_is_counted_all_the_same():
     assert monday_of("2007-09-13") == monday_of("2007-09-10") == date(2007, 9, 10)
+
+
+DELTA = 1e-5
+OF_A_WEEK = compose([Gaussian("week", 1_250.0, 100.0)])  # 52 of them cost 2.337
+MONDAY = date(2007, 1, 1)
+
+
+def release_at(mu):
+    return [Gaussian("week", 1_000.0, 1_000 * mu)]
+
+
+def cost_of(count):
+    return (OF_A_WEEK * count).epsilon(DELTA) + 1e-9  # sums and products differ in the last digits
+
+
+def in_a_row(count, cost=OF_A_WEEK, first=MONDAY):
+    return {first + timedelta(weeks=number): cost for number in range(count)}
+
+
+def test_as_many_releases_fit_as_do_and_one_more_does_not():
+    fits = releases_that_fit(OF_A_WEEK, 1.5, DELTA)
+    assert (OF_A_WEEK * fits).epsilon(DELTA) <= 1.5 < (OF_A_WEEK * (fits + 1)).epsilon(DELTA)
+    assert releases_that_fit(OF_A_WEEK, 0.01, DELTA) == 0
+
+
+def test_releases_that_cost_nothing_are_not_counted():
+    with pytest.raises(ValueError, match="a release must cost something"):
+        releases_that_fit(NOTHING, 3.0, DELTA)
+
+
+def test_weeks_fit_until_52_of_them_or_a_year_would_pass():
+    limit = cost_of(30)
+    assert weeks_that_fit({}, OF_A_WEEK, MONDAY, limit, DELTA) == 30
+    charged = in_a_row(10)
+    following = MONDAY + timedelta(weeks=10)
+    assert weeks_that_fit(charged, OF_A_WEEK, following, limit, DELTA) == 20
+    assert weeks_that_fit(charged, OF_A_WEEK, following + timedelta(weeks=10), limit, DELTA) == 20  # ten remain
+    assert weeks_that_fit(charged, OF_A_WEEK, MONDAY + timedelta(weeks=53), limit, DELTA) == 30  # eight remain
+
+
+def test_what_fits_a_year_of_53_mondays_fits_for_ever():
+    assert weeks_that_fit({}, OF_A_WEEK, MONDAY, cost_of(53), DELTA) == AHEAD
+    later = date(2008, 1, 7)  # the years from here to 2011 have 52
+    assert weeks_that_fit({}, OF_A_WEEK, later, cost_of(52), DELTA) == (date(2012, 12, 31) - later).days // 7
+    assert weeks_that_fit({}, OF_A_WEEK, MONDAY, 3.0, DELTA, most=7) == 7
+
+
+def test_the_largest_epsilon_that_fits_is_found_to_half_a_percent():
+    found = epsilon_that_fits(release_at, lambda cost: (cost * 52).epsilon(DELTA) <= 2.0, 3.0)
+    exact = gaussian_epsilon(52**0.5 * found, DELTA)
+    assert 1.985 < exact <= 2.0
+    assert epsilon_that_fits(release_at, lambda cost: True, 3.0) == 3.0
+    assert epsilon_that_fits(release_at, lambda cost: False, 3.0) == 0.0
+
+
+def test_a_release_that_cannot_be_made_does_not_fit():
+    def coarse(epsilon):
+        if epsilon > 0.5:
+            raise BadInput("too little noise for whole numbers")
+        return release_at(epsilon)
+
+    assert 0.497 < epsilon_that_fits(coarse, lambda cost: True, 3.0) <= 0.5
