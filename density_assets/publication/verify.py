@@ -290,7 +290,6 @@ SHAPES: dict[str, Callable[[Any], bool]] = {
     "a list of records": lambda value: isinstance(value, list) and all(isinstance(one, dict) for one in value),
     "a list of texts": lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
     "a record": lambda value: isinstance(value, dict),
-    "a record or null": lambda value: value is None or isinstance(value, dict),
     "a day": _is_day,
     "a whole number": _is_count,
     "a whole number from 1": lambda value: _is_count(value) and value > 0,
@@ -298,11 +297,60 @@ SHAPES: dict[str, Callable[[Any], bool]] = {
     "a positive number": lambda value: type(value) in (int, float) and value > 0,
     "a share": lambda value: type(value) in (int, float) and 0 < value < 1,
     "64 hexadecimal digits": _matches("[0-9a-f]{64}"),
-    "64 hexadecimal digits or null": lambda value: value is None or _matches("[0-9a-f]{64}")(value),
     "32 hexadecimal digits": _matches("[0-9a-f]{32}"),
     "a signature": _matches("[0-9a-f]{128}"),
-    "a signature or null": lambda value: value is None or _matches("[0-9a-f]{128}")(value),
     "a nonce of 16 letters or more": _matches(".{16,}"),
+}
+
+
+# What is published, field by field. The software that writes it has shapes of its own, on purpose.
+DIGEST, COUNT, POSITIVE = "64 hexadecimal digits", "a whole number from 1", "a positive number"
+WHO = {"by": "text", "reason": "text"}
+WHICH = {"city": "text", "week": "a day", "revision": COUNT}
+COST = {"epsilon": POSITIVE, "delta": "a share"}
+COLUMNS = {"row", "format", "kind", "at", "body", "previous", "hash"}
+BODIES: dict[str, dict[str, str]] = {
+    "opened": {"ledger": "32 hexadecimal digits", "place": "text", "key": DIGEST, **WHO},
+    "declared": WHO,
+    "moved": {"place": "text", **WHO},
+    "restored": {"row": COUNT, **WHO},
+    "key": {"public": DIGEST, "replaces": DIGEST, "signed": "a signature or null", **WHO},
+    "policy": {"sha256": DIGEST, "text": "text", "officer": f"{DIGEST} or null", "replaces": f"{DIGEST} or null", **WHO}
+    | {"signature": "a signature or null"},
+    "budget": {"population": "text", **COST, **WHO},
+    "approval": {"what": "text", **WHO},
+    "charge": {**WHICH, **COST, "nonce": "a nonce of 16 letters or more", "population": "text", "unit": "text", **WHO}
+    | {"door": "text", "measurement": "text", "events": "a list of records", "release": "a record"}
+    | {"software": "a record", "how": "text"},
+    "begun": {"charge": DIGEST},
+    "drawn": {"charge": DIGEST, "measurement": "text", "digest": DIGEST},
+    "published": {**WHICH, "charges": "a list of texts", "manifest": DIGEST, "key": DIGEST, "signature": "a signature"}
+    | WHO,
+}
+EVENTS: dict[str, dict[str, str]] = {
+    "gaussian": {"sigma": POSITIVE, "sensitivity": POSITIVE},
+    "laplace": {"scale": POSITIVE, "sensitivity": POSITIVE},
+    "laplace_vector": {"scale": POSITIVE, "sensitivity": POSITIVE},
+    "selection": {"epsilon": POSITIVE, "sensitivity": POSITIVE},
+    "window_selection": {"epsilon": POSITIVE, "sensitivity": POSITIVE, "weight": "a number"},
+    "sparse_vector": {"epsilon": POSITIVE, "scale": POSITIVE, "sensitivity": POSITIVE, "releases": COUNT},
+}
+OPTIONAL = {"sparse_vector": {"distance": 1.0, "streams": 1, "change": 0.0, "pure": False}}
+OF_A_RELEASE = ("week", "city", "revision", "epsilon", "delta")
+OF_A_CHARGE = {*OF_A_RELEASE, "population", "door", "measurement", "events", "at", "hash", "nonce", "by", "reason"}
+PROMISE = {**WHICH, **COST, "calibration": "text", "doors": "a list of texts", "charges": "a list of records"} | {
+    "ledger": "a record"
+}
+OF_AN_ESTIMATE = {"estimator": COUNT, "key": DIGEST, "vintage": "text", "weeks": "a list of records"} | {
+    "left_out": "a list of records",
+    "own": "a record",
+    "together": "a record",
+}
+OF_A_LEDGER = {"identity": "32 hexadecimal digits", "head": DIGEST, "row": COUNT}
+LISTED = {"sha256": DIGEST, "bytes": "a whole number"}
+HEAD = {"format": "text", "ledger": "32 hexadecimal digits", "row": COUNT, "head": DIGEST, "at": "a day"} | {
+    "key": DIGEST,
+    "signature": "a signature",
 }
 
 
@@ -313,7 +361,8 @@ def shaped(record: Any, where: str, **shapes: str) -> Record:
     for name, shape in shapes.items():
         if name not in record:
             raise Damaged(f"{where} must have a field {name!r}")
-        if not SHAPES[shape](record[name]):
+        optional = shape.endswith(" or null") and record[name] is None
+        if not (optional or SHAPES[shape.removesuffix(" or null")](record[name])):
             raise Damaged(f"{name!r} of {where} must be {shape}, got {_brief(record[name])}")
     return record
 
@@ -393,29 +442,6 @@ def required_files(suffix: str) -> list[str]:
 
 
 # --- the ledger's chain ---------------------------------------------------------------------------------------------
-
-WHO = {"by": "text", "reason": "text"}
-BODIES: dict[str, dict[str, str]] = {
-    "opened": {"ledger": "32 hexadecimal digits", "place": "text", "key": "64 hexadecimal digits", **WHO},
-    "declared": WHO,
-    "moved": {"place": "text", **WHO},
-    "restored": {"row": "a whole number from 1", **WHO},
-    "key": {"public": "64 hexadecimal digits", "replaces": "64 hexadecimal digits", **WHO}
-    | {"signed": "a signature or null"},
-    "policy": {"sha256": "64 hexadecimal digits", "text": "text", "officer": "64 hexadecimal digits or null", **WHO}
-    | {"replaces": "64 hexadecimal digits or null", "signature": "a signature or null"},
-    "budget": {"population": "text", "epsilon": "a positive number", "delta": "a share", **WHO},
-    "approval": {"what": "text", **WHO},
-    "charge": {"nonce": "a nonce of 16 letters or more", "population": "text", "unit": "text", "city": "text"}
-    | {"week": "a day", "revision": "a whole number from 1", "door": "text", "measurement": "text"}
-    | {"epsilon": "a positive number", "delta": "a share", "events": "a list of records", "release": "a record"}
-    | {"software": "a record", **WHO, "how": "text"},
-    "begun": {"charge": "64 hexadecimal digits"},
-    "drawn": {"charge": "64 hexadecimal digits", "measurement": "text", "digest": "64 hexadecimal digits"},
-    "published": {"city": "text", "week": "a day", "revision": "a whole number from 1", "charges": "a list of texts"}
-    | {"manifest": "64 hexadecimal digits", "key": "64 hexadecimal digits", "signature": "a signature", **WHO},
-}
-COLUMNS = {"row", "format", "kind", "at", "body", "previous", "hash"}
 
 
 def first_broken(rows: Iterable[Any]) -> int | None:
@@ -561,16 +587,6 @@ class Chain:
 # --- what events cost: a second opinion -----------------------------------------------------------------------------
 # Written from the papers, not from the software that chose the noise.
 
-EVENTS: dict[str, dict[str, str]] = {
-    "gaussian": {"sigma": "a positive number", "sensitivity": "a positive number"},
-    "laplace": {"scale": "a positive number", "sensitivity": "a positive number"},
-    "laplace_vector": {"scale": "a positive number", "sensitivity": "a positive number"},
-    "selection": {"epsilon": "a positive number", "sensitivity": "a positive number"},
-    "window_selection": {"epsilon": "a positive number", "sensitivity": "a positive number", "weight": "a number"},
-    "sparse_vector": {"epsilon": "a positive number", "scale": "a positive number", "sensitivity": "a positive number"}
-    | {"releases": "a whole number from 1"},
-}
-OPTIONAL = {"sparse_vector": {"distance": 1.0, "streams": 1, "change": 0.0, "pure": False}}
 ORDERS = [1 + 10 ** (step / 200) for step in range(-500, 1200)]  # of Rényi divergence
 DOTS = 500  # of the grid for privacy losses, on each side of zero
 MOST_LAPLACE, MOST_LOSS = 20, 30.0  # events and their epsilon; beyond, other bounds must do
@@ -761,31 +777,6 @@ def _divergence(spend: Spend, order: float) -> float:
 
 # --- the statement --------------------------------------------------------------------------------------------------
 
-OF_A_CHARGE = {
-    "population",
-    "city",
-    "week",
-    "revision",
-    "door",
-    "measurement",
-    "epsilon",
-    "delta",
-    "events",
-    "at",
-    "hash",
-    "nonce",
-    "by",
-    "reason",
-}
-OF_A_RELEASE = ("week", "city", "revision", "epsilon", "delta")
-PROMISE = {"city": "text", "week": "a day", "revision": "a whole number from 1", "epsilon": "a positive number"} | {
-    "delta": "a share",
-    "calibration": "text",
-    "doors": "a list of texts",
-    "charges": "a list of records",
-    "ledger": "a record",
-}
-
 
 def check_charges(report: Report, said: Record, chain: Chain) -> None:
     """Every door is paid for once, every charge is stated as it was made, and every draw is in the chain."""
@@ -830,12 +821,6 @@ def check_promise(report: Report, said: Record) -> None:
     report.found(said["calibration"] == "sound", "the calibration is sound")
 
 
-OF_AN_ESTIMATE = {"estimator": "a whole number from 1", "key": "64 hexadecimal digits", "vintage": "text"} | {
-    "weeks": "a list of records",
-    "left_out": "a list of records",
-    "own": "a record",
-    "together": "a record",
-}
 ROUNDING = 1e-9  # of a stated epsilon, which is not rounded up
 SHAPING = ("weight_l", "tower_l")  # parameters that an estimate depends on
 
@@ -921,9 +906,6 @@ def _check_used_draws(report: Report, said: Record, chain: Chain) -> list[tuple[
 
 
 # --- a signed release -----------------------------------------------------------------------------------------------
-
-LISTED = {"sha256": "64 hexadecimal digits", "bytes": "a whole number"}
-OF_A_LEDGER = {"identity": "32 hexadecimal digits", "head": "64 hexadecimal digits", "row": "a whole number from 1"}
 
 
 class Manifest(NamedTuple):
@@ -1178,13 +1160,6 @@ def _listed_by(folder: Path, name: str) -> set[str]:
 
 
 # --- anchors --------------------------------------------------------------------------------------------------------
-
-HEAD = {"format": "text", "ledger": "32 hexadecimal digits", "row": "a whole number from 1"} | {
-    "head": "64 hexadecimal digits",
-    "at": "a day",
-    "key": "64 hexadecimal digits",
-    "signature": "a signature",
-}
 
 
 def read_head(line: bytes) -> tuple[Record, bytes]:
