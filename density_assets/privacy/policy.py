@@ -212,7 +212,7 @@ def input_digest(settings: Settings) -> str:
     """What a way of reading files is known by: sources, columns, zones, filters, as the settings spell them.
 
     Paths are those of the settings file, so that the folder may move. Defaults are left out, so that a setting which a
-    later version adds asks nobody anew.
+    is added later asks nobody anew.
     """
     read = settings.city.model_dump(mode="json", exclude=set(NOT_READ_BY), exclude_defaults=True)
     return hashlib.sha256(json.dumps(read, sort_keys=True, separators=(",", ":")).encode()).hexdigest()

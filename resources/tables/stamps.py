@@ -15,6 +15,7 @@ import polars as pl
 from density_assets.geography.cells_and_towers import geography_hash
 from density_assets.geography.tables import antennas_inside, cells_from, footprints_from, towers_from, towers_table
 from density_assets.privacy.charges import population_name
+from density_assets.privacy.release import FORMAT
 from density_assets.settings import Settings
 from density_assets.settings.city import CitySettings
 
@@ -54,7 +55,7 @@ def stamp_values(settings: Settings) -> Stamp:
 
 
 def _reading(city: CitySettings) -> Stamp:
-    """How records are read, as far as it is not the default: tables made before there was a choice stay valid."""
+    """How records are read, as far as it is not the default."""
     usual = {name: CitySettings.model_fields[name].default for name in COLUMNS}
     how = {
         **{name: getattr(city, name) for name in COLUMNS if getattr(city, name) != usual[name]},
@@ -85,9 +86,9 @@ def geography_stamp(antennas: pl.DataFrame, cells: pl.DataFrame, overlaps: pl.Da
 
 
 def stamp_of(table: str, values: Stamp) -> Stamp:
-    """The settings that matter for one table; all of them for a table not listed."""
+    """The format, and the settings that matter for one table; all of them for a table not listed."""
     names = [*RELEVANT.get(table, tuple(values)), *(["reading"] if "reading" in values else [])]
-    return {name: values[name] for name in names} if values else {}
+    return {"format": FORMAT, **{name: values[name] for name in names}} if values else {}
 
 
 def difference(made: Stamp, now: Stamp) -> str:
