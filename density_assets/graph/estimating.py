@@ -81,7 +81,7 @@ def _smoothed_columns(city: City) -> Columns:
     totals = ("noisy_totals.value",) if city.scheme.reads(city.settings)[TOTALS] else ()
     past = ("usual_week.values",) if learns(city) else ()
     drawn = ("noisy_series.value", *totals, *past)
-    estimator = {"estimator": column("version of the estimator; 1 is that of a week alone", SETTINGS, *past)}
+    estimator = {"estimator": column("1 for a week estimated alone, 2 with other weeks", SETTINGS, *past)}
     return {
         "cell_id": column("identifier of the cell", "cells.cell_id"),
         "hour": column("hour of the week, 0 is Monday 00:00", "noisy_series.hour"),

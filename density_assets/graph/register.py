@@ -58,7 +58,6 @@ RELEASES: dict[str, type[pl.DataType]] = {
     "city": pl.String,
     "revision": pl.Int64,
     "scheme": pl.String,
-    "estimator": pl.Int64,
     "earlier_weeks": pl.Int64,
     "vintage": pl.String,
     "epsilon": pl.Float64,
@@ -133,7 +132,6 @@ def _charge_record(row: Row, year_epsilon: float) -> dict[str, object]:
         "city": column("the city released", "ledger.city"),
         "revision": column("1, or what a person declared to permit a second draw", "ledger.revision"),
         "scheme": column("how noise was shaped; empty where no statement says", SETTINGS),
-        "estimator": column("version of the estimator; empty for a week estimated alone", SETTINGS),
         "earlier_weeks": column("how many earlier weeks entered the estimate", "privacy_statement.sha256"),
         "vintage": column(
             "`provisional`, or `final to` the last week that entered the estimate", "privacy_statement.sha256"

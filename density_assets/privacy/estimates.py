@@ -23,7 +23,7 @@ from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.charges import Row
 from density_assets.privacy.release import FORMAT, Release
 
-ALONE, WITH_EARLIER_WEEKS = 1, 2  # versions of the estimator; weeks estimated alone do not state one
+ALONE, WITH_EARLIER_WEEKS = 1, 2  # how a week was estimated, in its table
 PROVISIONAL, FINAL = "provisional", "final"  # vintages: with the weeks before it only, with those after it too
 SHAPING = ("weight_l", "tower_l")  # parameters that say what a weighted visit is, and so part of an estimate's key
 ALIKE = (*SHAPING, "visits_clamp", "timezone")  # weeks with other ones count other visits or other hours: not mixed
@@ -84,7 +84,6 @@ class Estimated:
     alone: whether the estimator failed on it when it was published, so that it was estimated alone.
     """
 
-    estimator: int
     vintage: str
     own: DrawUsed
     used: tuple[DrawUsed, ...] = ()
@@ -114,7 +113,6 @@ class Estimated:
     def key(self, release: Release) -> str:
         """The key of the estimate: everything that decides it. `verify.py` makes it again from a statement."""
         decided = {
-            "estimator": self.estimator,
             "draws": self.digests,
             "scheme": release.scheme,
             "format": FORMAT,
@@ -168,7 +166,6 @@ def _estimated(
             newest[one.draws.week] = one
     reasons = {week: _unusable(one.record, release) for week, one in newest.items()}
     return Estimated(
-        WITH_EARLIER_WEEKS,
         vintage,
         own[-1].draws,
         tuple(one.draws for week, one in newest.items() if not reasons[week]),
@@ -186,7 +183,7 @@ def estimated_as_stated(said: Mapping[str, Any]) -> Estimated | None:
         used = tuple(DrawUsed.recorded(record) for record in estimate["weeks"])
         left_out = tuple(LeftOut(week["week"], week["revision"], week["reason"]) for week in estimate["left_out"])
         alone = estimate["alone"] is not None
-        return Estimated(estimate["estimator"], estimate["vintage"], own, used, left_out, alone)
+        return Estimated(estimate["vintage"], own, used, left_out, alone)
     except (KeyError, TypeError, AttributeError) as lacking:
         raise BadInput(
             "a statement must name the draws its estimate was made of, but that of the week of "

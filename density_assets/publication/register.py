@@ -31,9 +31,9 @@ class Entry(Identity):
     statement: the file, if there is one, and `digest` its SHA-256.
     files: digests of the released files, by name, as stated.
     findings: what verification found.
-    asked: who asked for it and why; empty for releases of version 1.
-    estimator, earlier_weeks: the version that made the estimate, and how many weeks before it entered; none where no
-        statement says, and for weeks estimated alone, whose statements say nothing of it.
+    asked: who asked for it and why.
+    earlier_weeks: how many weeks before it entered the estimate; none where no statement says, and for weeks estimated
+        alone, whose statements say nothing of it.
     upto: the last week that a final estimate uses; empty for what a week was first published with.
     asked_finally: who asked for the final estimate and why; empty for what a week was first published with.
     """
@@ -48,7 +48,6 @@ class Entry(Identity):
     files: Mapping[str, str] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     asked: str = ""
-    estimator: int | None = None
     earlier_weeks: int | None = None
     upto: str = ""
     asked_finally: str = ""
@@ -103,7 +102,6 @@ def _stated(file: Path, population: str, city: str, accounts: Accounts) -> Entry
             files=dict(said["files"]),
             findings=(*_verified(file, said, accounts), *_in_ledger(said, ledger)),
             asked=_asked(paid),
-            estimator=int(said["estimate"]["estimator"]) if "estimate" in said else None,
             earlier_weeks=_earlier(said) if "estimate" in said else None,
             upto=_upto(said) or "",
             asked_finally=_asked_finally(said, accounts),

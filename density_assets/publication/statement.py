@@ -139,7 +139,6 @@ def _estimate(facts: Facts, estimated: Estimated) -> dict[str, Any]:
     own = spent(_events(facts.charges), release.delta)
     together = compose(_events(estimated.rows(facts.accounts))).bound(release.delta)
     return {
-        "estimator": estimated.estimator,
         "key": estimated.key(release),
         "vintage": estimated.vintage,
         "alone": FELL_BACK if facts.fell_back else None,
@@ -264,7 +263,7 @@ def _estimate_text(said: Mapping[str, Any]) -> str:
     lines = [
         "## What it was estimated from",
         "",
-        f"Estimator {estimate['estimator']}, {estimate['vintage']}: the draws of this week and of {named}. Learning "
+        f"The estimate is {estimate['vintage']}: from the draws of this week and of {named}. Learning "
         f"from them costs nothing: they were paid for. This week's own draws cost epsilon {own:.4f}, all of them "
         f"together {together:.4f}, at delta {said['delta']:g}.",
         *(["", *notes] if notes else []),

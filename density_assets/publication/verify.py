@@ -341,7 +341,7 @@ OF_A_CHARGE = {*OF_A_RELEASE, "population", "door", "measurement", "events", "at
 PROMISE = {**WHICH, **COST, "calibration": "text", "doors": "a list of texts", "charges": "a list of records"} | {
     "ledger": "a record"
 }
-OF_AN_ESTIMATE = {"estimator": COUNT, "key": DIGEST, "vintage": "text", "weeks": "a list of records"} | {
+OF_AN_ESTIMATE = {"key": DIGEST, "vintage": "text", "weeks": "a list of records"} | {
     "left_out": "a list of records",
     "own": "a record",
     "together": "a record",
@@ -845,7 +845,7 @@ def check_estimate(report: Report, said: Record, chain: Chain, upto: str | None 
     draws = [digest for digest, _ in used] + [charge.get("draw") for charge in own]
     parameters = {name: said["parameters"][name] for name in SHAPING if name in said["parameters"]}
     decided = {"scheme": said["scheme"], "geography": said["geography"], "parameters": parameters, "format": FORMAT}
-    key = hashlib.sha256(canonical({**decided, "estimator": estimate["estimator"], "draws": draws})).hexdigest()
+    key = hashlib.sha256(canonical({**decided, "draws": draws})).hexdigest()
     report.found(key == estimate["key"], "the key of the estimate is that of its draws")
     charges = [shaped(charge, "a charge", events="a list of records") for charge in (*(paid for _, paid in used), *own)]
     stated = shaped(estimate["together"], "the estimate's cost", epsilon="a positive number", delta="a share")

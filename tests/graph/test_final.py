@@ -203,7 +203,7 @@ def test_the_register_shows_both_vintages(finally_estimated):
         (WEEKS[2], "provisional", True),
     ]
     page = (folder_of(home) / "audit.html").read_text()
-    assert f"estimator 2 with weeks after it up to {WEEKS[2]}: final" in page
+    assert f"estimated with weeks after it up to {WEEKS[2]}: final" in page
     assert f"<td>{WEEKS[0]}<br>final to<br>{WEEKS[2]}</td>" in page
     (noted,) = Ledger(home).accounts().publications({"city": "town", "week": WEEKS[0], "revision": 1}, WEEKS[2])
     asked = "final estimate asked for by {by} ({how}): {reason}".format(**noted.body)

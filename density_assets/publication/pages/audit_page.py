@@ -164,11 +164,11 @@ def _scheme(release: Entry) -> str:
     """How it was drawn, and with which other weeks it was estimated."""
     if not release.scheme:
         return "–"
-    if release.estimator is None:
+    if release.earlier_weeks is None:
         return f"{release.scheme} ({release.calibration})"
-    sides = [f"{counted_weeks(release.earlier_weeks or 0)} before"] if release.earlier_weeks or not release.upto else []
+    sides = [f"{counted_weeks(release.earlier_weeks)} before"] if release.earlier_weeks or not release.upto else []
     sides += [f"weeks after it up to {release.upto}: final"] if release.upto else []
-    return f"{release.scheme} ({release.calibration}), estimator {release.estimator} with {' and '.join(sides)}"
+    return f"{release.scheme} ({release.calibration}), estimated with {' and '.join(sides)}"
 
 
 def _links(release: Entry, folder: Path) -> dict[str, str]:

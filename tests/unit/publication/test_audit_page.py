@@ -82,20 +82,20 @@ def test_a_release_is_listed_with_its_promise_links_hashes_and_verdict(data):
 
 def test_a_final_estimate_says_that_it_is_one_and_who_asked_for_it(data, release):
     final = replace(
-        release, asked="ada (terminal): a week", upto="2007-09-24", estimator=2, earlier_weeks=0,
+        release, asked="ada (terminal): a week", upto="2007-09-24", earlier_weeks=0,
         asked_finally="bob (terminal): <better> numbers",
     )  # fmt: skip
     page = audit_html(replace(data, releases=[release, final]))
     assert "<td>2007-09-10</td>" in page
     assert "<td>2007-09-10<br>final to<br>2007-09-24</td>" in page
     assert "asked for by ada (terminal): a week; final estimate asked for by bob (terminal): &lt;better&gt; num" in page
-    assert "lowrank (sound), estimator 2 with weeks after it up to 2007-09-24: final" in page
+    assert "lowrank (sound), estimated with weeks after it up to 2007-09-24: final" in page
     assert page.count("final estimate asked for by") == 1
 
 
 @pytest.mark.parametrize(("weeks", "words"), [(0, "with 0 weeks before"), (1, "with 1 week before")])
 def test_weeks_before_are_counted(data, release, weeks, words):
-    learned = replace(release, estimator=2, earlier_weeks=weeks)
+    learned = replace(release, earlier_weeks=weeks)
     assert f"{words}<" in audit_html(replace(data, releases=[learned]))
 
 

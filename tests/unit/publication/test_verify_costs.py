@@ -143,7 +143,6 @@ def release(tmp_path) -> Release:
     made = make_release(tmp_path / "release", OPERATOR, book, WEEKS[2])
     made.statement |= {"geography": "abc", "parameters": {"weight_l": 20, "tower_l": 400, "split": None}}
     made.statement["estimate"] = {
-        "estimator": 2,
         "vintage": "provisional",
         "alone": None,
         "weeks": [{"week": one.week, "revision": 1, "draws": draws(one)} for one in earlier],
@@ -167,7 +166,6 @@ def rekey(release: Release) -> Release:
     own = {charge["door"]: charge["draw"] for charge in said["charges"]}
     digests = [week["draws"][door]["draw"] for week in estimate["weeks"] for door in sorted(week["draws"])]
     decided = {
-        "estimator": estimate["estimator"],
         "draws": [*digests, *(own[door] for door in DOORS)],
         **{name: said[name] for name in ("scheme", "geography")},
         "format": 1,
@@ -230,12 +228,10 @@ def test_what_is_wrong_with_an_estimate_is_found_though_the_operator_signed_it(r
     assert any(words in text for text in wrong(result)), wrong(result)
 
 
-@pytest.mark.parametrize("what", ["a week less", "another estimator", "other parameters"])
+@pytest.mark.parametrize("what", ["a week less", "other parameters"])
 def test_the_key_is_that_of_what_is_stated(release, what):
     if what == "a week less":
         del release.statement["estimate"]["weeks"][0]
-    elif what == "another estimator":
-        release.statement["estimate"]["estimator"] = 3
     else:
         release.statement["parameters"]["weight_l"] = 10
     assert wrong(asked(release.seal())) == ["the key of the estimate is that of its draws"]
