@@ -14,7 +14,6 @@ from density_assets.publication.pictures import DAYS, boxes_over, errors_over_we
 from density_assets.quality.accuracy import emd_per_hour, mre, mre_per_cell, mre_per_hour, pearson, pearson_per_row
 from density_assets.research.density.releases import (
     BY,
-    CHOSEN,
     PUBLISHED,
     PUBLISHED_EPSILON,
     label,
@@ -25,7 +24,7 @@ from density_assets.research.density.releases import (
     short,
     stacked,
 )
-from density_assets.research.density.week import TABLES, KnownWeek, bounds, load_week
+from density_assets.research.density.week import OF_A_WEEK, KnownWeek, bounds
 from density_assets.research.results import figure_cell, markdown
 from density_assets.research.study import Row, Study, averaged
 from density_assets.schemes.scheme import Floats
@@ -99,15 +98,11 @@ CELL_SERIES = Study(
     name="cell_series",
     title="One cell, hour by hour (Figs. 3–5)",
     grid=points(CELL_SCHEMES, (PUBLISHED_EPSILON,)),
-    load=load_week,
     once=release_one_cell,
     figures=plot_one_cell,
     summary=tabulate_one_cell,
-    about=describe_truncation,
-    weekly=True,
-    tables=TABLES,
-    chooses=CHOSEN,
     version=2,
+    **(OF_A_WEEK | {"about": describe_truncation}),
 )
 
 
@@ -208,14 +203,10 @@ CELLS_STUDY = Study(
         *points((_LPA,), (PUBLISHED_EPSILON,)),
         *points((_EFPAG, ("efpag", True, "sound"), _OURS), BOX_EPSILONS),
     ),
-    load=load_week,
     once=score_cells,
     figures=plot_cells,
     summary=tabulate_cells,
-    about=bounds,
-    weekly=True,
-    tables=TABLES,
-    chooses=CHOSEN,
+    **OF_A_WEEK,
 )
 CHAPTER_STUDY = Study(
     name="chapter",
@@ -224,15 +215,11 @@ CHAPTER_STUDY = Study(
         (*product(("gpa", "efpag_iris"), (True,), ("published", "sound")), _EFPAG),
         (PUBLISHED_EPSILON,),
     ),
-    load=load_week,
     once=score_cells,
     figures=plot_chapter,
     summary=tabulate_chapter,
-    about=bounds,
-    weekly=True,
-    tables=TABLES,
-    chooses=CHOSEN,
     version=2,
+    **OF_A_WEEK,
 )
 
 
@@ -302,12 +289,8 @@ HOURS_STUDY = Study(
     name="hours",
     title="Error and EMD over the week (Fig. 9)",
     grid=points(HOUR_SCHEMES, (PUBLISHED_EPSILON,)),
-    load=load_week,
     once=score_hours,
     figures=plot_hours,
     summary=tabulate_hours,
-    about=bounds,
-    weekly=True,
-    tables=TABLES,
-    chooses=CHOSEN,
+    **OF_A_WEEK,
 )

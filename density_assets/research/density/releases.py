@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from density_assets.privacy.noise import SimulatedNoise
 from density_assets.quality.accuracy import mean_emd, mre, pearson
-from density_assets.research.density.week import TABLES, KnownWeek, bounds, load_week
+from density_assets.research.density.week import OF_A_WEEK, KnownWeek
 from density_assets.research.plots.curves import curves
 from density_assets.research.published_metrics import EMD_HOURS
 from density_assets.research.results import figure_cell, markdown
@@ -20,7 +20,6 @@ from density_assets.schemes.run import run
 from density_assets.schemes.scheme import Floats, Plan
 from density_assets.settings import Settings
 
-CHOSEN = frozenset({"epsilon", "name", "calibration", "improved"})  # settings that points name
 BY = ["scheme", "improved", "calibration", "epsilon"]
 # MRE, PC and EMD as printed, at epsilon 0.3, delta 2e-6, l 30 (Acs & Castelluccia 2014)
 PUBLISHED = {"lpa": (1.01, 0.47, 341.0), "efpa": (None, None, 258.0), "efpag": (0.17, 0.96, 188.0)}
@@ -154,13 +153,9 @@ SCHEME_TABLE = Study(
     name="schemes",
     title="Every scheme, calibration and epsilon",
     grid=_scheme_grid(),
-    load=load_week,
     once=score_scheme,
     figures=plot_schemes,
     summary=tabulate_schemes,
-    about=bounds,
-    weekly=True,
-    tables=TABLES,
-    chooses=CHOSEN,
     version=2,
+    **OF_A_WEEK,
 )

@@ -10,8 +10,8 @@ from density_assets.privacy.events import Laplace
 from density_assets.privacy.noise import SimulatedNoise
 from density_assets.privacy.published import laplace_scale
 from density_assets.quality.accuracy import relative_errors
-from density_assets.research.density.releases import CHOSEN, label, released, score
-from density_assets.research.density.week import SAMPLES, TABLES, SampledWeek, bounds, load_samples
+from density_assets.research.density.releases import label, released, score
+from density_assets.research.density.week import OF_SAMPLES, SAMPLES, SampledWeek, load_samples
 from density_assets.research.plots.curves import curves
 from density_assets.research.published_metrics import js_divergence_of_totals
 from density_assets.research.results import figure_cell, markdown
@@ -20,7 +20,6 @@ from density_assets.research.study import Row, Source, Study, averaged
 EPSILONS = tuple(round(0.1 * step, 1) for step in range(1, 11))
 METRICS = ("mre", "pc")
 BY = ["scheme", "improved", "visits_per_user", "epsilon"]
-READS = ("visits", *TABLES)
 
 
 def _grid(schemes: tuple[tuple[str, bool], ...], caps: tuple[int, ...]) -> tuple[Row, ...]:
@@ -98,27 +97,19 @@ CAPS = Study(
     name="caps",
     title="Visits kept per user (Fig. 7)",
     grid=_grid((("efpag", True), ("lpa", True)), (10, 30, 168)),
-    load=load_caps,
     once=score_cap,
     figures=lambda _, results: {"caps": curves(_lines(results), "epsilon", METRICS, "line", log=("mre",))},
     summary=tabulate_caps,
-    about=lambda inputs: bounds(inputs.week),
-    weekly=True,
-    tables=READS,
-    chooses=CHOSEN,
+    **(OF_SAMPLES | {"load": load_caps}),
 )
 IMPROVEMENTS = Study(
     name="improvements",
     title="Gaussian noise, and the improvements (Fig. 8)",
     grid=_grid((("efpag", False), ("efpag", True), ("efpa", True)), (30, 168)),
-    load=load_caps,
     once=score_cap,
     figures=lambda _, results: {"improvements": curves(_lines(results), "epsilon", METRICS, "line")},
     summary=tabulate_improvements,
-    about=lambda inputs: bounds(inputs.week),
-    weekly=True,
-    tables=READS,
-    chooses=CHOSEN,
+    **(OF_SAMPLES | {"load": load_caps}),
 )
 
 
@@ -190,12 +181,8 @@ TOTALS_STUDY = Study(
     name="totals",
     title="Totals with and without sampling (Fig. 6)",
     grid=tuple({"epsilon": epsilon, "sampling": sampling} for epsilon in TOTALS_EPSILONS for sampling in (True, False)),
-    load=load_totals,
     once=score_totals,
     figures=plot_totals,
     summary=tabulate_totals,
-    about=lambda inputs: bounds(inputs.week),
-    weekly=True,
-    tables=("visits", *TABLES),
-    chooses=CHOSEN,
+    **(OF_SAMPLES | {"load": load_totals}),
 )

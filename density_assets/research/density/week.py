@@ -93,6 +93,7 @@ def bounds(week: KnownWeek) -> str:
 
 
 SAMPLES = 3
+CHOSEN = frozenset({"epsilon", "name", "calibration", "improved"})  # settings that points name
 
 
 @dataclass(frozen=True)
@@ -155,3 +156,10 @@ def _matrix_of_counts(table: pl.DataFrame, towers: pl.Series) -> NDArray[np.floa
     counts = np.zeros((len(towers), HOURS))
     counts[[row[tower] for tower in table["tower_id"]], table["hour"].to_numpy()] = table["rows"].to_numpy()
     return counts
+
+
+OF_A_WEEK: dict[str, Any] = {"load": load_week, "about": bounds, "weekly": True, "tables": TABLES, "chooses": CHOSEN}
+OF_SAMPLES: dict[str, Any] = OF_A_WEEK | {
+    "about": lambda inputs: bounds(inputs.week),
+    "tables": ("visits", *TABLES),
+}

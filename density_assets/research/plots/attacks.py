@@ -5,32 +5,33 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from density_assets.publication.pictures import INK
-from density_assets.research.plots.curves import MARKS
+from density_assets.research.plots.curves import MARKS, dress, legend_below, panels
 
 Floats = NDArray[Any]
 
 
-def distributions(panels: Mapping[str, Mapping[str, Floats]], allowed: float | None = None) -> Figure:
+def distributions(by_prior: Mapping[str, Mapping[str, Floats]], allowed: float | None = None) -> Figure:
     """Cumulative distributions of AUC over victims, one panel per prior, one line per attack (Fig. 1).
 
     allowed: the largest mean that a promise allows, to be drawn as well.
     """
-    figure = Figure(figsize=(3.3 * len(panels), 3.2), layout="constrained")
-    for axes, (title, lines) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels.items(), strict=True):
+    figure, all_axes = panels(1, len(by_prior), 3.3 * len(by_prior), 3.2)
+    for axes, (title, lines) in zip(all_axes, by_prior.items(), strict=True):
         for name, values in lines.items():
             axes.ecdf(values, label=name)
         axes.axvline(0.5, color="#999999", linewidth=0.8, linestyle=":", label="guessing")
         if allowed is not None:
             axes.axvline(allowed, color="#d8503b", linewidth=0.9, linestyle="--", label="largest mean allowed")
         axes.set_xlim(0.2, 1.02)
-        _titled(axes, title.replace("_", " "), "AUC of the attack", "share of victims")
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False, fontsize=7)
+        dress(axes, title.replace("_", " "), "AUC of the attack", "share of victims")
+    legend_below(figure, all_axes[-1], 4)
     return figure
 
 
@@ -38,14 +39,13 @@ def gain_boxes(gains: Mapping[str, Mapping[str, Floats]]) -> Figure:
     """Privacy gain over victims for each parameter, one panel per defense (Fig. 7)."""
     columns = 6
     rows = -(-len(gains) // columns)
-    figure = Figure(figsize=(2.0 * columns, 2.2 * rows), layout="constrained")
-    panels = figure.subplots(rows, columns, squeeze=False, sharey=True).ravel()
-    for axes, (name, boxes) in zip(panels, gains.items(), strict=False):
+    figure, all_axes = panels(rows, columns, 2.0 * columns, 2.2 * rows, sharey=True)
+    for axes, (name, boxes) in zip(all_axes, gains.items(), strict=False):
+        dress(axes, name)
         axes.boxplot(list(boxes.values()), widths=0.6, flierprops={"markersize": 2}, medianprops={"color": "#3b7dd8"})
         axes.set_xticks(np.arange(1, len(boxes) + 1), list(boxes), fontsize=6, rotation=45)
         axes.set_ylim(-0.05, 1.05)
-        _titled(axes, name, "", "")
-    for axes in panels[len(gains) :]:
+    for axes in all_axes[len(gains) :]:
         axes.set_axis_off()
     figure.supylabel("privacy gain", fontsize=9, color=INK)
     return figure
@@ -57,76 +57,51 @@ def planes(points: Mapping[str, Mapping[str, tuple[Floats, Floats]]]) -> Figure:
     points: by metric and defense, losses and gains. Up and left is good.
     """
     columns = 3
-    figure = Figure(figsize=(3.6 * columns, 2.9 * -(-len(points) // columns)), layout="constrained")
-    panels = figure.subplots(-(-len(points) // columns), columns, squeeze=False, sharey=True).ravel()
-    for axes, (metric, by_defense) in zip(panels, points.items(), strict=False):
+    rows = -(-len(points) // columns)
+    figure, all_axes = panels(rows, columns, 3.6 * columns, 2.9 * rows, sharey=True)
+    for axes, (metric, by_defense) in zip(all_axes, points.items(), strict=False):
         for number, (name, (loss, gain)) in enumerate(by_defense.items()):
-            axes.plot(
-                np.maximum(loss, 1e-4) if "MRE" in metric else loss,
-                gain,
-                MARKS[number % len(MARKS)],
-                markersize=4,
-                color=_colour(number),
-                label=name,
-            )
+            x = np.maximum(loss, 1e-4) if "MRE" in metric else loss
+            colour = colormaps["tab20"](number % 20)
+            axes.plot(x, gain, MARKS[number % len(MARKS)], markersize=4, color=colour, label=name)
         if "MRE" in metric:
             axes.set_xscale("log")
-        _titled(axes, metric, "utility loss", "privacy gain")
-    for axes in panels[len(points) :]:
+        dress(axes, metric, "utility loss", "privacy gain")
+    for axes in all_axes[len(points) :]:
         axes.set_axis_off()
-    handles, labels = panels[0].get_legend_handles_labels()
+    handles, labels = all_axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside right center", frameon=False, fontsize=7)
     return figure
 
 
 def heat_maps(maps: Mapping[str, Floats]) -> Figure:
     """Values by region of interest and hour, one panel each on one scale (Figs. 2, 4 and 6)."""
-    figure = Figure(figsize=(3.2 * len(maps), 2.8), layout="constrained")
+    figure, all_axes = panels(1, len(maps), 3.2 * len(maps), 2.8)
     most = max(float(values.max()) for values in maps.values())
-    panels = figure.subplots(1, len(maps), squeeze=False)[0]
-    for axes, (title, values) in zip(panels, maps.items(), strict=True):
+    for axes, (title, values) in zip(all_axes, maps.items(), strict=True):
         image = axes.imshow(values, aspect="auto", origin="lower", cmap="YlOrRd", vmin=0, vmax=most)
-        _titled(axes, title, "hour of the week" + (", by popularity" if "sorted" in title else ""), "ROI")
-        axes.grid(visible=False)
-    figure.colorbar(image, ax=panels, shrink=0.8).ax.tick_params(labelsize=7)
+        dress(axes, title, "hour of the week" + (", by popularity" if "sorted" in title else ""), "ROI", grid=False)
+    figure.colorbar(image, ax=all_axes, shrink=0.8).ax.tick_params(labelsize=7)
     return figure
 
 
 def frequencies(lines: Mapping[str, Floats]) -> Figure:
     """How often slots of the week are used, as shares of the most used one (Figs. 3 and 5)."""
-    figure = Figure(figsize=(7.0, 2.4), layout="constrained")
-    axes = figure.subplots()
+    figure, (axes,) = panels(1, 1, 7.0, 2.4)
     for (name, values), colour in zip(lines.items(), ("#3b7dd8", "#d8503b"), strict=False):
         axes.plot(values / max(values.max(), 1e-12), linewidth=1.0, label=name, color=colour)
-    _titled(axes, "", "hour of the week", "normalised frequency")
+    dress(axes, x="hour of the week", y="normalised frequency")
     axes.legend(frameon=False, fontsize=7)
     return figure
 
 
 def bars(values: Mapping[str, Sequence[float]], names: Sequence[str]) -> Figure:
     """Horizontal bars, one panel per column (tables 2 and 3)."""
-    figure = Figure(figsize=(3.6 * len(names), 3.0), layout="constrained")
-    panels = figure.subplots(1, len(names), sharey=True, squeeze=False)[0]
-    for number, (axes, name) in enumerate(zip(panels, names, strict=True)):
+    figure, all_axes = panels(1, len(names), 3.6 * len(names), 3.0, sharey=True)
+    for number, (axes, name) in enumerate(zip(all_axes, names, strict=True)):
         axes.barh(list(values), [row[number] for row in values.values()], color="#3b7dd8")
-        axes.tick_params(labelsize=7)
-        _titled(axes, name, "", "")
+        dress(axes, name)
     return figure
-
-
-def _titled(axes: Any, title: str, x: str, y: str) -> None:
-    axes.set_title(title, fontsize=9, color=INK, loc="left")
-    axes.set_xlabel(x, fontsize=8, color=INK)
-    axes.set_ylabel(y, fontsize=8, color=INK)
-    axes.tick_params(labelsize=7)
-    axes.grid(alpha=0.3)
-    axes.spines[["top", "right"]].set_visible(False)
-
-
-def _colour(number: int) -> Any:
-    import matplotlib as mpl
-
-    return mpl.colormaps["tab20"](number % 20)
 
 
 COLOURS = ("#4477aa", "#66ccee", "#ccbb44", "#ee6677")
@@ -139,14 +114,13 @@ def bars_beside_claims(results: pl.DataFrame) -> Figure:
     results: calibration, epsilon (the claim), scheme, canary, bound, and gaussian_bound where it applies.
     """
     parts = results.partition_by(["calibration", "epsilon"], maintain_order=True)
-    figure = Figure(figsize=(9.5, 2.9 * ((len(parts) + 1) // 2)), layout="constrained")
-    panels = figure.subplots((len(parts) + 1) // 2, 2, squeeze=False).reshape(-1)
-    for axes, part in zip(panels, parts, strict=False):
+    rows = (len(parts) + 1) // 2
+    figure, all_axes = panels(rows, 2, 9.5, 2.9 * rows)
+    for axes, part in zip(all_axes, parts, strict=False):
         _panel(axes, part)
-    for axes in panels[len(parts) :]:
+    for axes in all_axes[len(parts) :]:
         axes.set_visible(False)
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False, fontsize=8)
+    legend_below(figure, all_axes[0], len(COLOURS) + 2)
     return figure
 
 
@@ -161,11 +135,9 @@ def _panel(axes: Axes, part: pl.DataFrame) -> None:
         label = "Gaussian mechanisms" if number == len(canaries) - 1 else None
         axes.scatter(where, gaussian, marker="D", s=14, color=INK, label=label, zorder=3)
     axes.axhline(claim, color=CLAIM, linestyle="--", linewidth=1.2, label="claim")
+    dress(axes, f"{part['calibration'][0]}, epsilon {claim:g}", y="epsilon is at least", grid=False)
     axes.set_xticks(range(len(schemes)), schemes, fontsize=7, rotation=30, ha="right", rotation_mode="anchor")
     axes.set_ylim(0, 1.15 * max(claim, part["bound"].max(), part["gaussian_bound"].cast(pl.Float64).max() or 0.0))
-    axes.set_title(f"{part['calibration'][0]}, epsilon {claim:g}", fontsize=10, color=INK, loc="left")
-    axes.set_ylabel("epsilon is at least", fontsize=9, color=INK)
-    axes.spines[["top", "right"]].set_visible(False)
 
 
 APPROACHES = {"queries": ("#4477aa", "s"), "trajectories": ("#ee6677", "^"), "density": ("#228833", "o")}
@@ -180,8 +152,9 @@ def errors_against_gains(table: pl.DataFrame) -> Figure:
 
     table: technique, approach, protects, mre, gain; means over repetitions.
     """
-    figure = Figure(figsize=(8.2, 5.4), layout="constrained")
-    axes = figure.add_subplot()
+    figure, (axes,) = panels(1, 1, 8.2, 5.4)
+    title = "Error against what the best of four attacks gains, at epsilon 1"
+    dress(axes, title, "gain: 0 nothing, 1 certainty", "mean relative error of cells and hours")
     for approach, (colour, mark) in APPROACHES.items():
         for protects in (True, False):
             part = table.filter((pl.col("approach") == approach) & ((pl.col("protects") == PROMISED) == protects))
@@ -194,16 +167,9 @@ def errors_against_gains(table: pl.DataFrame) -> Figure:
     axes.yaxis.set_major_formatter("{x:g}")
     axes.set_xlim(-0.05, 1.18)
     _label(axes, table)
-    axes.set_title(
-        "Error against what the best of four attacks gains, at epsilon 1", fontsize=10, color=INK, loc="left"
-    )
     axes.axvspan(-0.05, BY_CHANCE, color="#999999", alpha=0.12, linewidth=0)
     axes.annotate("by chance", (BY_CHANCE, 0.01), (-2, 0), textcoords="offset points", fontsize=7, ha="right")
-    axes.set_xlabel("gain: 0 nothing, 1 certainty", fontsize=9, color=INK)
-    axes.set_ylabel("mean relative error of cells and hours", fontsize=9, color=INK)
-    axes.grid(alpha=0.3)
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=8)
+    legend_below(figure, axes, 3)
     return figure
 
 
@@ -228,8 +194,9 @@ def bits_by_noise(
     ratios: Sequence[float], curves: Mapping[str, NDArray[np.float64]], ours: Mapping[str, float]
 ) -> Figure:
     """Share of bits that attacks reconstruct over noise/√n; vertical lines where private noise lies."""
-    figure = Figure(figsize=(6.4, 3.6), layout="constrained")
-    axes = figure.add_subplot()
+    figure, (axes,) = panels(1, 1, 6.4, 3.6)
+    about_noise = "noise / √n of counts over n visits; dotted: noise that keeps a promise"
+    dress(axes, x=about_noise, y="share of visits reconstructed", grid=False)
     for (name, shares), (colour, mark) in zip(curves.items(), APPROACHES.values(), strict=False):
         axes.plot(ratios, shares, color=colour, marker=mark, markersize=4, label=name)
     for name, ratio in ours.items():
@@ -241,25 +208,18 @@ def bits_by_noise(
     axes.set_xticks([], minor=True)
     axes.xaxis.set_major_formatter("{x:g}")
     axes.set_xlim(0.015, 40)
-    axes.set_xlabel("noise / √n of counts over n visits; dotted: noise that keeps a promise", fontsize=9, color=INK)
-    axes.set_ylabel("share of visits reconstructed", fontsize=9, color=INK)
-    axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, fontsize=8, loc="lower left")
     return figure
 
 
 def tracks_before_and_after(before: NDArray[np.float64], after: NDArray[np.float64]) -> Figure:
     """Two maps side by side: tracks (people, hours, x and y in metres) as they were, and as they would be published."""
-    figure = Figure(figsize=(9.0, 4.4), layout="constrained")
-    panels = figure.subplots(1, 2, sharex=True, sharey=True)
+    figure, all_axes = panels(1, 2, 9.0, 4.4, sharex=True, sharey=True)
     corner = np.nanmin(before, axis=(0, 1))
-    for axes, tracks, title in zip(panels, (before, after), ("as they were", "as published"), strict=True):
+    for axes, tracks, title in zip(all_axes, (before, after), ("as they were", "as published"), strict=True):
         lines = [(track[~np.isnan(track).any(axis=1)] - corner) / 1_000 for track in tracks]
         axes.add_collection(LineCollection(lines, linewidths=0.4, alpha=0.35, colors=INK))
         axes.autoscale()
         axes.set_aspect("equal")
-        axes.set_title(f"{len(lines):,} tracks {title}", fontsize=10, color=INK, loc="left")
-        axes.set_xlabel("km", fontsize=9, color=INK)
-        axes.set_ylabel("km", fontsize=9, color=INK)
-        axes.spines[["top", "right"]].set_visible(False)
+        dress(axes, f"{len(lines):,} tracks {title}", "km", "km", grid=False)
     return figure
