@@ -10,8 +10,7 @@ import pytest
 from door import REQUEST, Door
 from elsewhere import week_file
 from ledgers import ACT, witnesses_under
-from runs import MONDAY, WEEK, copied, density, materialise, only
-from town import Town, make_town
+from runs import MONDAY, WEEK, density, materialise, only
 
 from density_assets.errors import BadInput
 from resources.ledger.book import LedgerError
@@ -22,21 +21,6 @@ from resources.tables.store import Store
 
 NEXT = date(2007, 9, 17)
 GARBAGE = b"not a database " * 1000
-
-
-@pytest.fixture(scope="module")
-def released_once(tmp_path_factory) -> tuple[Town, Path]:
-    """A town and its home with one released week: to look at, not to change."""
-    folder = tmp_path_factory.mktemp("released")
-    town = make_town(folder)
-    assert materialise(town.settings, folder / "home").success
-    return town, folder / "home"
-
-
-@pytest.fixture
-def released(released_once, tmp_path) -> tuple[Town, Path]:
-    """The same, to do anything with."""
-    return copied(*released_once, tmp_path)
 
 
 def released_counts(folder: Path) -> pl.DataFrame:
@@ -80,8 +64,8 @@ def test_damaged_tables_and_their_database_are_rebuilt_from_the_stored_draws(tow
 
 
 @pytest.mark.parametrize("damage", [lambda whole: GARBAGE, lambda whole: whole[: len(whole) // 2]])
-def test_a_damaged_release_database_is_made_whole_by_the_next_run(released, damage):
-    town, home = released
+def test_a_damaged_release_database_is_made_whole_by_the_next_run(released_town, damage):
+    town, home = released_town
     release = home / "town/release"
     before, charges = released_counts(release), Ledger(home).rows()
     database = release / "release.duckdb"
@@ -93,8 +77,8 @@ def test_a_damaged_release_database_is_made_whole_by_the_next_run(released, dama
     assert Ledger(home).rows() == charges
 
 
-def test_each_damaged_week_is_named_until_all_are_rebuilt(released):
-    town, home = released
+def test_each_damaged_week_is_named_until_all_are_rebuilt(released_town):
+    town, home = released_town
     (town.visits.parent / str(NEXT)).mkdir()
     (town.visits.parent / str(NEXT) / "part-0.csv").write_text("user_id,time,tower_id\ncid,2007-09-18 10:00:00,B\n")
     assert materialise(town.settings, home, str(NEXT)).success

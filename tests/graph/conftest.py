@@ -3,27 +3,11 @@
 import shutil
 from pathlib import Path
 
-import dagster as dg
 import pytest
 from final_estimates import final
-from runs import copied, density, materialise
-from town import Town, make_town
+from runs import density
+from town import Town
 from weeks import WEEKS, town_of
-
-
-@pytest.fixture(scope="session")
-def released_once(tmp_path_factory: pytest.TempPathFactory) -> tuple[Town, Path, dg.ExecuteInProcessResult]:
-    """The small town, its home with one released week, and that run: to look at, not to change."""
-    folder = tmp_path_factory.mktemp("released")
-    town = make_town(folder)
-    return town, folder / "home", materialise(town.settings, folder / "home")
-
-
-@pytest.fixture
-def released_town(released_once: tuple[Town, Path, object], tmp_path: Path) -> tuple[Town, Path]:
-    """The small town and its home with one released week, to do anything with."""
-    town, home, _ = released_once
-    return copied(town, home, tmp_path)
 
 
 @pytest.fixture(scope="session")

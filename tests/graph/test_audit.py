@@ -11,7 +11,6 @@ from dagster import AssetCheckEvaluation, AssetCheckSeverity
 from door import REQUEST
 from ledgers import ACT, KEY, acknowledge_input, order
 from runs import WEEK, materialise, opened, shown
-from town import make_town
 
 from density_assets import definitions
 from density_assets.city import City
@@ -26,19 +25,10 @@ from resources.ledger.witnesses import NOTHING
 PEOPLE = "simulated people of town"
 
 
-@pytest.fixture(scope="module")
-def released(tmp_path_factory):
-    """One release of a simulated town, shared by the tests that only look."""
-    folder = tmp_path_factory.mktemp("audited")
-    town = make_town(folder)
-    town.set('visits = "visits/{week}/*.csv"', "users = 3000")
-    return town, materialise(town.settings, folder / "home"), folder / "home"
-
-
 @pytest.fixture
-def home(released, tmp_path):
+def home(simulated_once, tmp_path):
     """A copy of the home, to change things in."""
-    shutil.copytree(released[2], tmp_path / "home")
+    shutil.copytree(simulated_once[1], tmp_path / "home")
     return tmp_path / "home"
 
 
@@ -46,16 +36,16 @@ def found(home, city="town", population=PEOPLE):
     return register(Ledger(home).accounts(), population, home, city)
 
 
-def test_a_release_is_found_with_its_charges_and_verifies(released):
-    (release,) = found(released[2])
+def test_a_release_is_found_with_its_charges_and_verifies(simulated_once):
+    (release,) = found(simulated_once[1])
     assert (release.week, release.revision, release.epsilon, release.scheme) == (WEEK, 1, 0.3, "lowrank")
     assert list(release.charges) == ["noisy_totals", "noisy_series"]
     assert len(release.findings) > 16
     assert release.verified
 
 
-def test_the_page_and_the_table_and_the_ui_say_the_same(released):
-    _, result, home = released
+def test_the_page_and_the_table_and_the_ui_say_the_same(simulated_once):
+    _, home, result = simulated_once
     page = (home / "town/release/audit.html").read_text()
     assert "verified</span>" in page
     assert f'href="./privacy_statement_{WEEK}.json"' in page
@@ -68,22 +58,22 @@ def test_the_page_and_the_table_and_the_ui_say_the_same(released):
     assert b"2007: epsilon 0." in base64.b64decode(picture)
 
 
-def test_the_check_of_the_same_run_is_on_the_page(released):
-    page = (released[2] / "town/release/audit.html").read_text()
+def test_the_check_of_the_same_run_is_on_the_page(simulated_once):
+    page = (simulated_once[1] / "town/release/audit.html").read_text()
     (row,) = re.findall(r"<code>ledger_is_whole</code>.*?</tr>", page, re.DOTALL)
     assert "passed" in row
 
 
-def test_the_report_links_to_the_page_beside_it(released):
-    assert 'href="./audit.html"' in (released[2] / f"town/release/report_{WEEK}.html").read_text()
+def test_the_report_links_to_the_page_beside_it(simulated_once):
+    assert 'href="./audit.html"' in (simulated_once[1] / f"town/release/report_{WEEK}.html").read_text()
 
 
-def test_a_changed_file_is_found_and_shown(released, home):
+def test_a_changed_file_is_found_and_shown(simulated_once, home):
     file = home / f"town/release/density_{WEEK}.csv"
     file.write_bytes(file.read_bytes() + b"\n")
     (release,) = found(home)
     assert release.verified is False
-    defs = definitions.build(opened(released[0].settings, home))
+    defs = definitions.build(opened(simulated_once[0].settings, home))
     with dg.DagsterInstance.ephemeral() as instance:
         result = defs.resolve_job_def("audit").execute_in_process(instance=instance)
     assert shown(result, "audit_page").metadata["problems"].value == 1

@@ -5,8 +5,8 @@ import json
 import dagster as dg
 import polars as pl
 import pytest
+from catalogues import entry_in
 from ledgers import open_ledger
-from registry import entry_in
 from runs import MONDAY, WEEK, only, ran
 
 from density_assets import definitions

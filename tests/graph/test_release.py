@@ -8,7 +8,6 @@ import duckdb
 import polars as pl
 import pytest
 from runs import WEEK, materialise, only, shown
-from town import make_town
 from weeks import rebuild, stated
 
 from density_assets.graph import signing
@@ -18,17 +17,9 @@ from resources.ledger.ledger import Ledger
 from resources.tables.files import write_durably
 
 
-@pytest.fixture(scope="module")
-def released(tmp_path_factory):
-    """One release of a simulated town, shared by the tests that only look.
-
-    So few people that, whatever is drawn, the city is too small for its promise; three times as many may pass.
-    """
-    folder = tmp_path_factory.mktemp("released")
-    town = make_town(folder)
-    town.set('visits = "visits/{week}/*.csv"', "users = 1000\npopulation = 300000")
-    result = materialise(town.settings, folder / "home")
-    return result, folder / "home/town/release"
+@pytest.fixture
+def released(simulated_once):
+    return simulated_once[2], simulated_once[1] / "town/release"
 
 
 def key_of(folder) -> str:

@@ -13,11 +13,9 @@ import geopandas as gpd
 import numpy as np
 import pandas as pd
 import pytest
-from documented import DOCS, documented
-from notebook import ran
-from portals import DCAT, checksums, harvested
+from catalogues import DCAT, checksums, entry_in, harvested
+from documented import DOCS, documented, run_notebook
 from rdflib import RDF
-from registry import entry_in
 from runs import WEEK
 from weeks import WEEKS, folder_of
 
@@ -36,7 +34,7 @@ def release(three_weeks) -> Path:
 @pytest.fixture(scope="module")
 def answers(release, tmp_path_factory) -> dict:
     """What the notebook leaves behind, with the folder it wrote into."""
-    return ran(release, tmp_path_factory.mktemp("answers"))
+    return run_notebook(release, tmp_path_factory.mktemp("answers"))
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +84,7 @@ def test_the_notebook_leaves_a_layer_with_a_row_for_every_cell(answers, weeks):
 def test_the_notebook_answers_of_a_first_week_what_one_week_can(release, weeks, tmp_path):
     for file in release.glob(f"*_{WEEK}.*"):
         shutil.copy(file, tmp_path)
-    words = ran(tmp_path, tmp_path)
+    words = run_notebook(tmp_path, tmp_path)
     assert words["night"].visits.sum() == weeks[WEEK][list(NIGHT)].sum().sum()
     assert (len(words["beyond"]), len(words["events"])) == (0, 0)
     assert words["in_week"] == weeks[WEEK].loc["NW"].sum()

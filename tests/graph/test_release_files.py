@@ -14,29 +14,14 @@ import pandas as pd
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
+from catalogues import checksums, entry_in, harvested
 from frictionless import Package
-from portals import checksums, harvested
-from registry import entry_in
-from runs import WEEK, materialise
-from town import make_town
-
-SAID = '[publication]\npublisher = "Office of the Town"\nlicence = "CC-BY-4.0"\ncontact = "data@town.example"\n'
+from runs import WEEK, copied, materialise
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory):
-    """One release of a simulated town whose publisher says who it is."""
-    folder = tmp_path_factory.mktemp("released")
-    town = make_town(folder)
-    town.set('visits = "visits/{week}/*.csv"', "users = 3000\npopulation = 300000")
-    town.settings.write_text(f"{town.settings.read_text()}\n{SAID}")
-    materialise(town.settings, folder / "home")
-    return town, folder / "home"
-
-
-@pytest.fixture(scope="module")
-def folder(home):
-    return home[1] / "town/release"
+def folder(simulated_once):
+    return simulated_once[1] / "town/release"
 
 
 @pytest.fixture(scope="module")
@@ -165,10 +150,11 @@ def test_portals_find_every_file_that_data_packages_do(folder):
     assert all(name.startswith("http") for name in graph.predicates())  # every prefix is known
 
 
-def test_a_publisher_who_moves_does_not_change_what_is_published(home, folder):
+def test_a_publisher_who_moves_does_not_change_what_is_published(simulated_once, tmp_path):
     """Files of a published week are made again with the words they were signed with."""
-    town, root = home
+    town, home = copied(*simulated_once[:2], tmp_path)
+    folder = home / "town/release"
     before = {file.name: file.read_bytes() for file in folder.glob(f"*_{WEEK}.*")}
     town.set("data@town.example", "elsewhere@town.example")
-    materialise(town.settings, root)
+    materialise(town.settings, home)
     assert {file.name: file.read_bytes() for file in folder.glob(f"*_{WEEK}.*")} == before

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from object_store import free_port
 
 INSTALLED = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda file: int(file.parts[-3]))
 USER = "postgres"  # the server refuses to run as root
@@ -101,7 +101,7 @@ def served() -> Iterator[Server]:
     if os.geteuid() == 0:
         shutil.chown(folder, USER, USER)
     _as_user(INSTALLED[-1], "-D", folder / "data", "-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
-    server = Server(folder, _free_port())
+    server = Server(folder, free_port())
     server.start()
     try:
         server.run(f"create role {OWNER} login createrole")
@@ -121,9 +121,3 @@ def _as_user(program: Path, *words: object, check: bool = True) -> None:
     command = [*before, str(program), *map(str, words)]
     # Not captured: a server that stays would keep the pipe open.
     subprocess.run(command, check=check, cwd="/", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

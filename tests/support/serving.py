@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -14,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ledgers import open_before
+from object_store import free_port
 
 ROOT = Path(__file__).parents[2]
 HOMES: dict[str, Path] = {}  # by address, of the servers that were started
@@ -40,9 +40,7 @@ def serving(
 @contextmanager
 def started(words: Sequence[str | Path], environment: Mapping[str, str], folder: Path) -> Iterator[str]:
     """The address of a server that a command starts, on a free port; what it says is kept beside its home."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     address, home = f"http://127.0.0.1:{port}", Path(environment["DENSITY_HOME"])
     words = [*words, "--port", str(port)]
     HOMES[address] = home

@@ -1,12 +1,23 @@
-"""The commands as a person types them, each in a process of its own."""
+"""The commands as a person types them, each in a process of its own: ours, and Dagster's in the repository."""
 
+import gzip
 import json
 import os
+import shutil
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
 
 import polars as pl
 import pytest
-from runs import copied, density
+from runs import WEEK, copied, density
+from serving import ROOT, answer_when, started
 from town import make_town
+
+WHO = ("--by", "data team", "--reason", "weekly releases")
+OURS = {"DENSITY_HOME", "DENSITY_SETTINGS", "DENSITY_CITIES", "DAGSTER_HOME"}
+QUIET = "telemetry:\n  enabled: false\nnux:\n  enabled: false\n"
 
 
 @pytest.fixture(scope="module")
@@ -170,3 +181,81 @@ def test_a_study_of_real_people_is_refused(town, tmp_path):
     done = density(tmp_path / "home", "study", "schemes", "--settings", str(town.settings))
     assert done.returncode == 2
     assert "a study must run on a synthetic city" in done.stderr
+
+
+def test_an_operators_semicolons_go_from_init_to_a_verified_release(town, tmp_path):
+    """By the commands that the documentation names and no others."""
+    home, settings = tmp_path / "home", town.folder / "first.toml"
+    first, *lines = (town.visits / "part-0.csv").read_text().replace(",", ";").splitlines()
+    named = "service;" + first.replace("user_id;time", "IMSI;timestamp")
+    text = "\n".join([named, *(f'"MOC; voice";{line}' for line in lines), ""])
+    shutil.rmtree(town.visits)
+    town.visits.mkdir()
+    (town.visits / "part-0.csv.gz").write_bytes(gzip.compress(text.encode()))
+    rows = pl.read_csv(town.folder / "towers.csv", infer_schema=False)
+    rows.write_csv(town.folder / "towers.csv", separator=";")
+
+    def said(*words: str, status: int = 0) -> str:
+        done = density(home, *words, opening=False)
+        assert done.returncode == status, f"{' '.join(words)}: {done.stdout}{done.stderr[-2000:]}"
+        return done.stdout + done.stderr
+
+    files = ("--cells", str(town.folder / "cells.geojson"), "--towers", str(town.folder / "towers.csv"))
+    said("init", str(settings), *files, "--visits", f"{town.folder}/visits/{{week}}/*.csv.gz", "--yes")
+    these = ("--settings", str(settings))
+    assert "\nready" in said("check", *these)
+    said("ledger", "init", *these, *WHO)
+    assert "a person must look" in said("release", *these, *WHO, status=2)
+    said("check", *these, "--acknowledge", *WHO)
+    released = said("release", *these, *WHO)
+    # Whoever releases the next week says why anew: what is said is recorded and published.
+    assert f"--settings {settings} --by 'data team' --reason WHY\n" in released.partition("what next:")[2]
+    manifest = home / f"first/release/manifest_{WEEK}.json"
+    key = json.loads(manifest.read_text())["key"]["fingerprint"]
+    assert "verified: signed by" in said("verify", str(manifest), "--key", key)
+
+
+# --- Dagster's own commands load, and leave nothing behind -----------------------------------------------------------
+
+
+def environment(home: Path, **names: str) -> dict[str, str]:
+    """That of a user who has the programs on the path and nothing of ours, but for what is named."""
+    programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    known = {name: value for name, value in os.environ.items() if name not in OURS}
+    return known | {"PATH": programs, "HOME": str(home)} | names
+
+
+@pytest.mark.parametrize(
+    ("command", "home", "said"),
+    [
+        (("dg", "check", "defs"), False, "All definitions loaded successfully."),
+        (("dagster", "definitions", "validate"), True, "All code locations passed validation."),
+    ],
+    ids=["dg", "dagster"],
+)
+def test_definitions_load(tmp_path, command, home, said):
+    """Whether or not a home is named; loading makes no folder of a city."""
+    known = environment(tmp_path, **({"DENSITY_HOME": str(tmp_path / "home")} if home else {}))
+    data = (ROOT / "data").exists()
+    done = subprocess.run(command, cwd=ROOT, env=known, capture_output=True, text=True, check=False, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert said in " ".join(f"{done.stdout} {done.stderr}".split())
+    assert not (tmp_path / "home").exists()
+    assert (ROOT / "data").exists() == data
+
+
+def test_servers_show_the_graph(tmp_path):
+    """`dg dev` and `dagster dev`, side by side: each takes a while to start."""
+    with ExitStack() as running:
+        addresses = {}
+        for command in ("dg", "dagster"):
+            home = tmp_path / command
+            (home / "dagster").mkdir(parents=True)
+            (home / "dagster/dagster.yaml").write_text(QUIET)
+            known = environment(home, DENSITY_HOME=str(home / "density"), DAGSTER_HOME=str(home / "dagster"))
+            words = [command, "dev", "--host", "127.0.0.1"]
+            addresses[command] = running.enter_context(started(words, known, ROOT))
+        for command, url in addresses.items():
+            answer = answer_when(url, "{ assetNodes { assetKey { path } } }", lambda said: bool(said["assetNodes"]))
+            assert ["density"] in [node["assetKey"]["path"] for node in answer["assetNodes"]], command
+    assert not any((tmp_path / command / "density").exists() for command in addresses)

@@ -28,6 +28,7 @@ BACKFILL = """mutation($weeks: [String!]) { launchPartitionBackfill(backfillPara
         repositoryLocationName: "density_assets", repositoryName: "__repository__" } },
     partitionNames: $weeks
 }) { __typename } }"""
+NODES = "{ assetNodes { assetKey { path } groupName tags { key value } dependencyKeys { path } isPartitioned } }"
 ENDED = {"SUCCESS", "FAILURE", "CANCELED"}
 
 
@@ -58,6 +59,17 @@ def server(place):
     town, home, _ = place
     with serving(town.settings, home) as url:
         yield url
+
+
+def test_the_server_shows_the_zones_and_the_edges(server):
+    nodes = answer_when(server, NODES, lambda answer: bool(answer["assetNodes"]))["assetNodes"]
+    by_name = {node["assetKey"]["path"][-1]: node for node in nodes}
+    assert by_name["cover_graph"]["groupName"] == "1_public"
+    assert by_name["truncated_visits"]["groupName"] == "2_confidential"
+    assert {"key": "zone", "value": "confidential"} in by_name["visits"]["tags"]
+    assert {dep["path"][-1] for dep in by_name["truncated_visits"]["dependencyKeys"]} == {"visits", "towers"}
+    assert by_name["visits"]["isPartitioned"]
+    assert not by_name["cells"]["isPartitioned"]
 
 
 def week_of(run: dict) -> str | None:

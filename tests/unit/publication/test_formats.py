@@ -13,7 +13,7 @@ import pandas as pd
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
-from portals import DCAT, checksums, harvested
+from catalogues import DCAT, checksums, harvested
 from rdflib import RDF, URIRef
 from shapely import box
 

@@ -3,8 +3,7 @@
 import geopandas as gpd
 import numpy as np
 import pytest
-from documented import documented
-from notebook import ran, source
+from documented import documented, notebook_cells, run_notebook
 from planned_weeks import EARLIER, EVENT, IDS, LATER, MIDDLES, weeks, written_for_notebooks
 
 from density_assets.publication.sums import compass
@@ -18,7 +17,7 @@ def answers(tmp_path_factory) -> dict:
     """Of two weeks that are planned, with an event."""
     folder = tmp_path_factory.mktemp("release")
     written_for_notebooks(folder)
-    return ran(folder, folder)
+    return run_notebook(folder, folder)
 
 
 def test_the_newest_two_weeks_are_read_each_by_its_last_revision(answers):
@@ -27,7 +26,7 @@ def test_the_newest_two_weeks_are_read_each_by_its_last_revision(answers):
 
 def test_a_folder_without_a_release_is_said_to_be_one(tmp_path):
     with pytest.raises(FileNotFoundError, match="set RELEASE to its folder"):
-        ran(tmp_path, tmp_path)
+        run_notebook(tmp_path, tmp_path)
 
 
 def test_the_busiest_cells_of_the_night_have_their_intervals(answers):
@@ -65,4 +64,4 @@ def test_the_layer_for_qgis_has_a_row_for_every_cell(answers):
 
 def test_its_formula_is_that_of_the_documentation():
     block = documented("errors-of-sums.md", "python")[0]
-    assert source()[1] == block[block.index("def standard_error") :].strip()
+    assert notebook_cells()[1] == block[block.index("def standard_error") :].strip()

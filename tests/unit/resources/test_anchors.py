@@ -7,16 +7,28 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from anchored import BOOK, OPERATOR, OTHER, head, known
-from signed_release import DAY
+from signed_release import DAY, key, open_book
 
 from density_assets.city import City
 from density_assets.errors import BadInput
 from density_assets.publication.verify import canonical
 from density_assets.settings import AnchorSettings, Settings, load_settings
 from resources import anchors
-from resources.anchors import Anchored, Anchors, hand_over, keep_head, read_heads
+from resources.anchors import Anchored, Anchors, hand_over, keep_head, read_heads, signed_head
 from resources.ledger.book import LedgerError
+
+OPERATOR = key("operator")
+BOOK = open_book(OPERATOR)
+OTHER = "f" * 32
+
+
+def head(row: int, ledger: str = BOOK.identity, hashed: str | None = None) -> dict:
+    return signed_head(OPERATOR, ledger, row, hashed or BOOK.entries[row - 1]["hash"], DAY)
+
+
+def known(*rows: int) -> list[Anchored]:
+    return [Anchored(BOOK.identity, row, BOOK.entries[row - 1]["hash"]) for row in rows]
+
 
 RECIPES = Path(__file__).parents[3] / "deploy"
 

@@ -1,10 +1,17 @@
-"""A release as portals harvest it: triples, read by a library that shares no code with ours."""
+"""A release in catalogues: triples that portals harvest, and the entry of the registry of deployments.
 
+Both are read by libraries that share no code with ours.
+"""
+
+import json
 from pathlib import Path
 
+import jsonschema
+import yaml
 from rdflib import RDF, Graph, Namespace
 
 DCAT, SPDX = (Namespace(address) for address in ("http://www.w3.org/ns/dcat#", "http://spdx.org/rdf/terms#"))
+SCHEMA = json.loads(Path(__file__).with_name("deployments_registry.json").read_text())
 
 
 def harvested(*files: Path) -> Graph:
@@ -26,3 +33,10 @@ def checksums(graph: Graph) -> dict[str, bytes]:
         ).toPython()
         for file in files
     }
+
+
+def entry_in(file: Path) -> dict:
+    """The entry in a file, which has every field and no other."""
+    entry = yaml.safe_load(file.read_text())
+    jsonschema.validate(entry, SCHEMA)
+    return entry
