@@ -18,7 +18,9 @@ import walk
 from reference_homes import HOMES, RECORDED, made_anew
 
 # Differences from the recorded homes that are meant: a pattern of the place (`part / entry / field`), and why.
-MEANT: dict[str, str] = {}
+MEANT: dict[str, str] = {
+    "documents / dp_deployment_* / *": "uses the words of the registry's own schema, and says whom to ask",
+}
 
 
 @pytest.mark.parametrize("name", HOMES)

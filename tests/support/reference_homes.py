@@ -30,6 +30,7 @@ from weeks import PROMISE, WEEKS, write_week
 
 RECORDED = Path(__file__).parents[1] / "reference"
 WHO = {"DENSITY_BY": "tester", "DENSITY_REASON": "a reference home", "DENSITY_COMMIT": "0" * 40}
+WHO |= {"OPENBLAS_NUM_THREADS": "1"}  # sums of floating-point numbers are made in one order
 SECRET = bytes(range(32))  # tables of people are keyed with it; without one, the first run would draw its own
 CONFIDENTIAL = (
     *("visits", "truncated_visits", "tower_series", "tower_totals", "one_visit_histogram", "visit_total"),
@@ -41,6 +42,7 @@ NUMBER = re.compile(r"\d[\d,]*\.?\d*(?:e-?\d+)?")
 LONG_TEXT = 60  # characters; of longer texts the numbers are compared, not the words
 # Numbers of formats and versions, and what depends on the machine or on the wording of a page.
 LEFT_OUT = frozenset(("format", "layout", "version", "version_1", "estimator", "software", "bytes", "sha256"))
+LEFT_OUT |= {"dcat:byteSize"}
 
 
 # --- the homes ----------------------------------------------------------------------------------------------------
@@ -199,6 +201,8 @@ def published_table(file: Path) -> dict[str, Any]:
 def summary(table: pl.DataFrame) -> dict[str, Any]:
     """Return what a table holds: columns, rows, the sum of each numeric column, a digest of its sorted rows."""
     table = table.select(name for name in table.columns if name not in LEFT_OUT)
+    if table.schema.get("values") == pl.Binary:  # arrays of what is known of the past
+        table = table.with_columns(pl.Series("values", list(map(scaled, table["values"]))))
     rows = sorted(json.dumps([plain(value) for value in row]) for row in table.rows())
     numeric = [name for name, kind in table.schema.items() if kind.is_numeric()]
     return {
@@ -249,6 +253,13 @@ def plain(value: Any) -> Any:
         return value
     text = without_hashes(str(value))
     return f"words and {NUMBER.findall(text)}" if len(text) > LONG_TEXT else text
+
+
+def scaled(array: bytes) -> str:
+    """Return the numbers of an array in units of its largest, so that those near zero are compared no closer."""
+    numbers = np.frombuffer(array, dtype=float)
+    units = (numbers / (np.abs(numbers).max(initial=0.0) or 1.0)).round(DIGITS) + 0.0
+    return hashlib.sha256(str(units.tolist()).encode()).hexdigest()[:8]
 
 
 def rounded(number: float) -> float | None:
