@@ -50,6 +50,7 @@ SHARING = {  # modules by what takes long to make and none of them changes
 }
 TOGETHER = {f"tests/{module}.py": shared for shared, modules in SHARING.items() for module in modules}
 
+
 class WholeModules(LoadScopeScheduling):
     """One worker runs a module whole, and with it those that share something."""
 
@@ -61,26 +62,32 @@ class WholeModules(LoadScopeScheduling):
         module = super()._split_scope(nodeid)
         return TOGETHER.get(module, module)
 
+
 def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("nightly" if config.option.markexpr == "nightly" else "every change")
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put tests of single units last: they are short, and fill what the others leave of the workers' time."""
     items.sort(key=lambda item: item.nodeid.startswith("tests/unit/"))
 
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> WholeModules | None:
     return WholeModules(config, log) if config.option.dist == "loadscope" else None
+
 
 @pytest.fixture
 def town(tmp_path: Path) -> Town:
     """A town of one's own."""
     return make_town(tmp_path)
 
+
 @pytest.fixture(scope="session")
 def released_once(tmp_path_factory: pytest.TempPathFactory) -> tuple[Town, Path, Any]:
     """The small town, its home with one released week, and that run: to look at, not to change."""
     return _released_in(tmp_path_factory.mktemp("released"))
+
 
 @pytest.fixture(scope="session")
 def simulated_once(tmp_path_factory: pytest.TempPathFactory) -> tuple[Town, Path, Any]:
@@ -95,6 +102,7 @@ def simulated_once(tmp_path_factory: pytest.TempPathFactory) -> tuple[Town, Path
     }
     return _released_in(tmp_path_factory.mktemp("simulated"), **changed)
 
+
 def _released_in(folder: Path, **changed: str) -> tuple[Town, Path, Any]:
     from runs import materialise  # imports the whole graph
 
@@ -105,12 +113,14 @@ def _released_in(folder: Path, **changed: str) -> tuple[Town, Path, Any]:
     assert result.success
     return town, folder / "home", result
 
+
 @pytest.fixture
 def released_town(released_once: tuple[Town, Path, Any], tmp_path: Path) -> tuple[Town, Path]:
     """The small town and its home with one released week, to do anything with."""
     from runs import copied
 
     return copied(*released_once[:2], tmp_path)
+
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Server]:
@@ -119,6 +129,7 @@ def postgres() -> Iterator[Server]:
         pytest.skip(reason)
     with served() as server:
         yield server
+
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def shelf(request: pytest.FixtureRequest, tmp_path: Path) -> Shelf:
