@@ -192,10 +192,8 @@ def described(columns: Columns, names: Sequence[str], timezone: str) -> Columns:
 
 def as_markdown(columns: Columns) -> str:
     """Return a table of what columns mean, with types and units."""
-    head = ("column", "type", "unit", "meaning")
-    rows = [(f"`{of.name}`", of.kind, of.unit, of.meaning) for of in columns]
-    first, *others = (f"| {' | '.join(row)} |" for row in (head, *rows))
-    return "\n".join([first, f"|{'---|' * len(head)}", *others])
+    rows = [f"| `{column.name}` | {column.kind} | {column.unit} | {column.meaning} |" for column in columns]
+    return "\n".join(["| column | type | unit | meaning |", "|---|---|---|---|", *rows])
 
 
 def described_parquet(table: pl.DataFrame, columns: Columns, about: Mapping[str, Any]) -> bytes:
@@ -211,15 +209,15 @@ def described_parquet(table: pl.DataFrame, columns: Columns, about: Mapping[str,
     return bytes(sink.getvalue())
 
 
-def _arrow_field(column: Column, found: pa.Field) -> pa.Field:
-    """A column as it is kept: a moment keeps its zone, a short number its width."""
-    as_found = pa.types.is_timestamp(found.type) or pa.types.is_floating(found.type) or pa.types.is_integer(found.type)
-    said = {"kind": column.kind, "meaning": column.meaning, "unit": column.unit, "concept": column.concept}
+def _arrow_field(column: Column, field: pa.Field) -> pa.Field:
+    """The type and words of a column: a moment keeps its zone, a short number its width."""
+    as_it_is = pa.types.is_timestamp(field.type) or pa.types.is_floating(field.type) or pa.types.is_integer(field.type)
+    words = {"kind": column.kind, "meaning": column.meaning, "unit": column.unit, "concept": column.concept}
     return pa.field(
         column.name,
-        found.type if as_found else ARROW_TYPES[column.kind],
+        field.type if as_it_is else ARROW_TYPES[column.kind],
         nullable=not column.required,
-        metadata={name: text for name, text in said.items() if text},
+        metadata={name: text for name, text in words.items() if text},
     )
 
 

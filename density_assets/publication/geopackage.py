@@ -107,6 +107,7 @@ def _cells_layer(outlines: NDArray[Any], totals: pl.DataFrame, description: str)
         geometry_name="geom",
         geometry_type="MultiPolygon",
         crs=DEGREES,
+        dataset_options={"VERSION": "1.3"},  # which programs of 2022 read without a warning
         layer_options={"GEOMETRY_NAME": "geom", "SPATIAL_INDEX": "NO", "DESCRIPTION": description},
     )
     return content.getvalue()

@@ -223,13 +223,13 @@ def _of_cells(table: pl.DataFrame, path: Path, name: str, cell_ids: list[str], r
             f"{path.name}: {name} is given by region, but the city has none: give city.regions or city.region_id, or a "
             f"table with a column {CELL!r}"
         )
-    known = regions
-    refuse_other_keys(table[REGION], known.ids, path, "region of the city")
-    return _values(_in_order(table, REGION, list(known.ids)), REGION, path, name, lambda values: values[known.of_cell])
+    of_cell = regions.of_cell
+    refuse_other_keys(table[REGION], regions.ids, path, "region of the city")
+    return _values(_in_order(table, REGION, list(regions.ids)), REGION, path, name, lambda values: values[of_cell])
 
 
-def _in_order(table: pl.DataFrame, key: str, wanted: list[str]) -> pl.DataFrame:
-    return pl.DataFrame({key: wanted}).join(table, on=key, maintain_order="left")
+def _in_order(table: pl.DataFrame, key: str, order: list[str]) -> pl.DataFrame:
+    return pl.DataFrame({key: order}).join(table, on=key, maintain_order="left")
 
 
 def _values(table: pl.DataFrame, key: str, path: Path, name: str, expand: Callable[[Floats], Floats]) -> Factor:

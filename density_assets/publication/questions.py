@@ -1,12 +1,12 @@
 """Questions to a release: visits of some cells or regions in some hours, with their interval, from its files alone.
 
-Whatever is computed from a release costs no privacy, so any number of questions may be asked: this is what a service
+Computing from a release costs no privacy, so any number of questions may be asked: this is what a service
 that answers queries on records cannot offer (Acs, Biczók & Castelluccia, §3.1).
 """
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -19,7 +19,6 @@ from density_assets.calendar import HOURS
 from density_assets.damage import POLARS_DAMAGE
 from density_assets.errors import BadInput, nearest
 from density_assets.estimation.weeks.summary import Summary
-from density_assets.geography.regions import Regions
 from density_assets.publication.files import ERRORS_OF_SUMS, counts_and_errors
 from density_assets.publication.people import people_of_sums
 from density_assets.publication.public_inputs import INPUTS_FILE, PublicInputs, inputs_in
@@ -81,11 +80,11 @@ class Answer:
 
 def newest_counts(folder: Path, week: date | None = None) -> Path:
     """The file of counts of a week, by default the last: its last revision, and of that the last final estimate."""
-    found = [(match, file) for file in folder.glob("density_*.parquet") if (match := FILE.fullmatch(file.name))]
-    of_week = [(_age(match), file) for match, file in found if week is None or match[2] == str(week)]
+    files = [(match, file) for file in folder.glob("density_*.parquet") if (match := FILE.fullmatch(file.name))]
+    of_week = [(_age(match), file) for match, file in files if week is None or match[2] == str(week)]
     if not of_week:
-        wanted = "a released week" if week is None else f"the released week of {week}"
-        raise BadInput(f"a question must be about {wanted}, but {folder} has no counts of one: density release")
+        which = "a released week" if week is None else f"the released week of {week}"
+        raise BadInput(f"a question must be about {which}, but {folder} has no counts of one: density release")
     return max(of_week)[1]
 
 
@@ -133,17 +132,27 @@ def _beside(file: Path, stem: str, suffix: str) -> Path | None:
     return beside if FILE.fullmatch(file.name) and beside.exists() else None
 
 
-def asked(text: str, released: Released) -> Question:
+def parse_question(text: str, released: Released) -> Question:
     """The question that a person types."""
-    found = PART.findall(text)
-    parts = dict(found)
-    if not found or len(parts) != len(found) or PART.sub("", text).strip() or {"cells", "region"} <= parts.keys():
+    matches = PART.findall(text)
+    parts = dict(matches)
+    if not parts or len(parts) != len(matches) or PART.sub("", text).strip() or {"cells", "region"} <= parts.keys():
         raise BadInput(f"a question must name cells and hours, each once, got {text!r}. {HOW}")
+    return Question(tuple(_cells(parts, released)), _hours(parts.get("hours", "all")))
+
+
+def _cells(parts: Mapping[str, str], released: Released) -> list[int]:
+    """The cells that a question names; those of regions by identifier, or by name."""
     if "region" in parts:
-        cells = _cells_of_regions(parts["region"], released.inputs.regions)
-    else:
-        cells = _cells(parts.get("cells", "all"), released.cell_ids)
-    return Question(cells, _hours(parts.get("hours", "all")))
+        regions = released.inputs.regions
+        if regions is None:
+            raise BadInput("region must be one of the release, but this one was published without: ask for cells")
+        number_of = {name: number for names in (regions.names, regions.ids) for number, name in enumerate(names)}
+        chosen = _numbers(parts["region"], number_of, "region must be one")
+        return [int(cell) for cell in np.flatnonzero(np.isin(regions.of_cell, chosen))]
+    if parts.get("cells", "all") == "all":
+        return list(range(len(released.cell_ids)))
+    return _numbers(parts["cells"], {name: n for n, name in enumerate(released.cell_ids)}, "cells must be cells")
 
 
 def answer(released: Released, question: Question) -> Answer:
@@ -162,32 +171,18 @@ def _people(released: Released, area: Floats, period: Floats) -> tuple[int, int 
     """People of a sum and their interval; none where the release states no factors."""
     if released.inputs.factors is None or released.people is None:
         return None
-    found = people_of_sums(released.inputs.factors, released.counts, released.people, area, period)
-    low, high = (None if np.isnan(end).any() else int(end.item()) for end in (found.low, found.high))
-    return int(found.number.item()), low, high
+    people = people_of_sums(released.inputs.factors, released.counts, released.people, area, period)
+    low, high = (None if np.isnan(end).any() else int(end.item()) for end in (people.low, people.high))
+    return int(people.number.item()), low, high
 
 
-def _cells(text: str, cell_ids: pl.Series) -> tuple[int, ...]:
-    if text == "all":
-        return tuple(range(len(cell_ids)))
-    number_of = {name: number for number, name in enumerate(cell_ids)}
+def _numbers(text: str, number_of: Mapping[str, int], kind: str) -> list[int]:
+    """The numbers of what a list names."""
     names = [name.strip() for name in text.split(",")]
     for name in names:
         if name not in number_of:
-            raise BadInput(f"cells must be cells of the release, got {name!r}{nearest(name, number_of) or '.'} {HOW}")
-    return tuple(sorted({number_of[name] for name in names}))
-
-
-def _cells_of_regions(text: str, regions: Regions | None) -> tuple[int, ...]:
-    """The cells of regions by identifier, or by name."""
-    if regions is None:
-        raise BadInput("region must be one of the release, but this one was published without: ask for cells")
-    number_of = {name: number for names in (regions.names, regions.ids) for number, name in enumerate(names)}
-    names = [name.strip() for name in text.split(",")]
-    for name in names:
-        if name not in number_of:
-            raise BadInput(f"region must be one of the release, got {name!r}{nearest(name, number_of) or '.'} {HOW}")
-    return tuple(np.flatnonzero(np.isin(regions.of_cell, [number_of[name] for name in names])).tolist())
+            raise BadInput(f"{kind} of the release, got {name!r}{nearest(name, number_of) or '.'} {HOW}")
+    return sorted({number_of[name] for name in names})
 
 
 def _hours(text: str) -> tuple[int, ...]:
@@ -204,8 +199,8 @@ def _slots(part: str) -> Iterator[int]:
 
 
 def _between(text: str, below: int, part: str) -> Sequence[int]:
-    found = SPAN.fullmatch(text)
-    first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
+    span = SPAN.fullmatch(text)
+    first, last = (int(span[1]), int(span[2] or span[1])) if span else (1, 0)
     if not first <= last < below:
         raise BadInput(f"hours must be known hours, got {part!r}. {HOW}")
     return range(first, last + 1)

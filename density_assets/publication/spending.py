@@ -59,17 +59,12 @@ class Spending:
     @property
     def count(self) -> str:
         """How many releases of how many weeks, in words."""
-        return counted(self.releases, len(self.weeks))
+        return f"{count_noun(self.releases, 'release')} of {count_noun(len(self.weeks), 'week')}"
 
 
-def counted(releases: int, weeks: int) -> str:
-    """For example `8 releases of 7 weeks`: of one week there may be several."""
-    return f"{_number(releases, 'release')} of {counted_weeks(weeks)}"
-
-
-def counted_weeks(weeks: int) -> str:
-    """For example `1 week`."""
-    return _number(weeks, "week")
+def count_noun(number: int, noun: str) -> str:
+    """For example `1 week` or `2 weeks`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def releases_of(charges: Iterable[Charge]) -> set[tuple[Any, ...]]:
@@ -124,10 +119,6 @@ def _worst_rolling(weeks: Weeks, delta: float) -> dict[date, float]:
     return {week: max(periods[(week - first) // WEEK :][:YEAR]) for week in weeks}
 
 
-def _number(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
-
-
 def budget_report(
     settings: Settings, budget: Budget, rows: Sequence[Row], week: date, planned: int, towers: int | None = None
 ) -> str:
@@ -140,28 +131,28 @@ def budget_report(
     weeks = weekly_costs(rows, population)
     charges = [row.charge for row in rows if row.charge.population == population]
     releases = releases_of(charges)
-    following = max([week, *(charged + WEEK for charged in weeks)])
+    next_week = max([week, *(charged + WEEK for charged in weeks)])
     promise = f"epsilon {settings.privacy.epsilon:g}, delta {settings.privacy.delta:g}"
     lines = [
         f"{population}: any 52 consecutive weeks and any calendar year may cost epsilon {budget.epsilon:g} at delta "
         f"{budget.delta:g}",
-        *_spent(weeks, len(releases), calendar_year(week), budget),
-        f"to come, from the week of {following} on, one release a week at {promise}",
-        *_to_come(settings, weeks, following, planned, budget, towers),
+        *_spent_lines(weeks, len(releases), calendar_year(week), budget),
+        f"to come, from the week of {next_week} on, one release a week at {promise}",
+        *_plan_lines(settings, weeks, next_week, planned, budget, towers),
     ]
     return "\n".join(lines)
 
 
-def _spent(weeks: Weeks, releases: int, year: Period, budget: Budget) -> Iterator[str]:
-    yield f"  charged so far       {counted(releases, len(weeks))}"
+def _spent_lines(weeks: Weeks, releases: int, year: Period, budget: Budget) -> Iterator[str]:
+    yield f"  charged so far       {count_noun(releases, 'release')} of {count_noun(len(weeks), 'week')}"
     if weeks:
         rolling = worst(rolling_years(min(weeks), max(weeks)), weeks, budget.delta)
-        yield f"  costliest 52 weeks   {_of_budget(rolling, weeks, budget)}, from {rolling.first} to {rolling.last}"
-    yield f"  {year.name}   {_of_budget(year, weeks, budget)}"
+        yield f"  costliest 52 weeks   {_budget_use(rolling, weeks, budget)}, from {rolling.first} to {rolling.last}"
+    yield f"  {year.name}   {_budget_use(year, weeks, budget)}"
     yield f"  all weeks together   {sum(weeks.values(), NOTHING).epsilon(budget.delta):.3f}"
 
 
-def _to_come(
+def _plan_lines(
     settings: Settings, weeks: Weeks, first: date, planned: int, budget: Budget, towers: int | None
 ) -> Iterator[str]:
     release = compose(release_events(settings))
@@ -170,7 +161,7 @@ def _to_come(
     makes = period.cost(after).epsilon(budget.delta)
     verdict = "fits" if makes <= budget.epsilon else "would be refused"
     yield f"  the next one         {release.epsilon(budget.delta):.3f} alone, {makes:.3f} in the {period}: {verdict}"
-    yield from _foretold(settings, towers)
+    yield from _expected_error_lines(settings, towers)
     fit = weeks_that_fit(weeks, release, first, budget.epsilon, budget.delta)
     yield f"  weeks that fit       {fit if fit < AHEAD else 'any number: what is spent expires as fast'}"
     each = epsilon_that_fits(
@@ -178,30 +169,29 @@ def _to_come(
         lambda one: weeks_that_fit(weeks, one, first, budget.epsilon, budget.delta, planned) == planned,
         budget.epsilon,
     )
-    said = math.floor(1_000 * each) / 1_000  # rounded down, so that what is said fits
-    yield f"  {planned} weeks in a row fit at " + (f"epsilon {said:.3f} each" if each else "no epsilon")
-    if said:
-        yield from _foretold(settings.with_epsilon(said), towers)
+    rounded = math.floor(1_000 * each) / 1_000  # down, so that it fits
+    yield f"  {planned} weeks in a row fit at " + (f"epsilon {rounded:.3f} each" if each else "no epsilon")
+    if rounded:
+        yield from _expected_error_lines(settings.with_epsilon(rounded), towers)
 
 
-def _foretold(settings: Settings, towers: int | None) -> Iterator[str]:
+def _expected_error_lines(settings: Settings, towers: int | None) -> Iterator[str]:
     """By how much a cell and hour will be off, week by week, and what the first week is worth."""
-    noise, told = foreseen_noise(settings, towers), expected_worth(settings, towers)
-    if noise is None or told is None:
+    noise, worth = foreseen_noise(settings, towers), expected_worth(settings, towers)
+    if noise is None or worth is None:
         return
-    by_week = ", ".join(f"{_at_most_all(error)} in week {week}" for week, error in expected_errors(noise).items())
+    by_week = ", ".join(
+        f"{f'{error:.1%}' if error < 1.0 else 'more than 100%'} in week {week}"
+        for week, error in expected_errors(noise).items()
+    )
     yield f"    mean error         of a cell and hour, relative to it: {by_week}"
-    yield f"    the first week     {told.note}"
+    yield f"    the first week     {worth.note}"
 
 
-def _at_most_all(error: float) -> str:
-    return f"{error:.1%}" if error < 1.0 else "more than 100%"
-
-
-def _of_budget(period: Period, weeks: Weeks, budget: Budget) -> str:
+def _budget_use(period: Period, weeks: Weeks, budget: Budget) -> str:
     spent = period.cost(weeks).epsilon(budget.delta)
-    charged = counted_weeks(sum(map(period.holds, weeks)))
-    return f"{spent:.3f} spent on {charged}, {budget.epsilon - spent:.3f} left"
+    charged_weeks = count_noun(sum(map(period.holds, weeks)), "week")
+    return f"{spent:.3f} spent on {charged_weeks}, {budget.epsilon - spent:.3f} left"
 
 
 def release_events(settings: Settings, epsilon: float | None = None) -> list[Event]:
@@ -215,7 +205,7 @@ def release_events(settings: Settings, epsilon: float | None = None) -> list[Eve
 DECISIONS = [
     kind for kind, fields in BODIES.items() if ACT.keys() <= fields.keys() and kind not in ("charge", "published")
 ]
-SAID: dict[str, Callable[[Body], str]] = {  # what each kind of decision says, from its body
+DECISION_WORDS: dict[str, Callable[[Body], str]] = {  # what each kind of decision says, from its body
     "opened": lambda body: "opened the ledger",
     "declared": lambda body: "opened it for records of real people",
     "moved": lambda body: "said that it was moved or restored, not copied",
@@ -258,33 +248,33 @@ class Change:
 
 def decisions(accounts: Accounts, population: str) -> list[Decision]:
     """Everything people decided that matters for a population, oldest first; revisions among it."""
-    decided = [entry for entry in accounts.of(*DECISIONS) if entry.body.get("population", population) == population]
-    revised = [_revision(row) for row in _first_charges(accounts, population) if row.charge.revision > 1]
-    said = [(entry.row, _decision(entry)) for entry in decided] + revised
-    return [decision for _, decision in sorted(said, key=lambda pair: pair[0])]
+    entries = [entry for entry in accounts.of(*DECISIONS) if entry.body.get("population", population) == population]
+    revisions = [row for row in _first_charges(accounts, population) if row.charge.revision > 1]
+    by_row = {entry.row: _decision(entry) for entry in entries} | {row.entry: _revision(row) for row in revisions}
+    return [by_row[number] for number in sorted(by_row)]
 
 
 def changes(accounts: Accounts, population: str) -> list[Change]:
     """What changed from each release to the next one of its city, in the order in which they were charged."""
-    charged = _first_charges(accounts, population)
-    cities = sorted({row.charge.city for row in charged})
+    charges = _first_charges(accounts, population)
+    cities = sorted({row.charge.city for row in charges})
     return [
         Change(city, _name(before), _name(after), differences)
         for city in cities
-        for before, after in pairwise(row for row in charged if row.charge.city == city)
-        if (differences := dict(_differences(_described(before), _described(after))))
+        for before, after in pairwise(row for row in charges if row.charge.city == city)
+        if (differences := dict(_differences(_draw_settings(before), _draw_settings(after))))
     ]
 
 
 def _decision(entry: Entry) -> Decision:
     body = entry.body
-    what = SAID[entry.kind](body) if entry.kind in SAID else f"recorded: {entry.kind}"
+    what = DECISION_WORDS[entry.kind](body) if entry.kind in DECISION_WORDS else f"recorded: {entry.kind}"
     return Decision(entry.at, body["by"], what, body["reason"])
 
 
-def _revision(row: Row) -> tuple[int, Decision]:
+def _revision(row: Row) -> Decision:
     what = f"asked for revision {row.charge.revision} of the week of {row.charge.week}, {row.charge.city}"
-    return row.entry, Decision(row.at, row.by, what, row.reason)
+    return Decision(row.at, row.by, what, row.reason)
 
 
 def _first_charges(accounts: Accounts, population: str) -> list[Row]:
@@ -296,7 +286,7 @@ def _first_charges(accounts: Accounts, population: str) -> list[Row]:
     return list(firsts.values())
 
 
-def _described(row: Row) -> dict[str, Any]:
+def _draw_settings(row: Row) -> dict[str, Any]:
     release, charge = row.release, row.charge
     named = {name: release.get(name) for name in ("scheme", "calibration", "geography")}
     software = {f"software: {name}": number for name, number in row.software.items()}

@@ -16,7 +16,7 @@ from density_assets.publication.assessment import HAZARDS, AttackTest
 from density_assets.publication.pages.svg import Node, lineage, spending_chart
 from density_assets.publication.pages.templates import render
 from density_assets.publication.register import Entry
-from density_assets.publication.spending import Change, Decision, Spending, counted_weeks
+from density_assets.publication.spending import Change, Decision, Spending, count_noun
 
 WITHHELD = "withheld"
 PERIODS = {
@@ -83,7 +83,7 @@ class AuditData:
 
 
 @dataclass(frozen=True)
-class Row:
+class ReleaseRow:
     """A release as the table shows it.
 
     links: label and address of files of the release that are there, as seen from the page.
@@ -128,8 +128,8 @@ def audit_markdown(data: AuditData) -> str:
 
 def facts(data: AuditData) -> dict[str, str]:
     """What a reader should see first."""
-    stated = [release for release in data.releases if release.statement]
-    final = sum(bool(release.upto) for release in stated)
+    published = [release for release in data.releases if release.statement]
+    final = sum(bool(release.upto) for release in published)
     spent = {
         f"epsilon of {year.year}, of {data.budget_epsilon:g}": f"{year.epsilon[-1]:.3f}" for year in data.years[-2:]
     }
@@ -138,17 +138,17 @@ def facts(data: AuditData) -> dict[str, str]:
         spent[f"epsilon of the costliest 52 weeks, of {data.budget_epsilon:g}"] = f"{costliest:.3f}"
         spent["epsilon of all weeks together"] = f"{data.years[-1].lifetime[-1]:.3f}"
     return {
-        "releases": f"{len(stated) - final}",
+        "releases": f"{len(published) - final}",
         **({"final estimates": f"{final}"} if final else {}),
-        "of them verified": f"{sum(release.verified is True for release in stated)}",
+        "of them verified": f"{sum(release.verified is True for release in published)}",
         **spent,
         "charges in the ledger": f"{data.charges}",
         "ledger": "damaged" if data.ledger_problem else "whole",
     }
 
 
-def _row(release: Entry, folder: Path) -> Row:
-    return Row(
+def _row(release: Entry, folder: Path) -> ReleaseRow:
+    return ReleaseRow(
         release=release,
         scheme=_scheme(release),
         epsilon=f"{release.epsilon:g}",
@@ -166,7 +166,8 @@ def _scheme(release: Entry) -> str:
         return "–"
     if release.earlier_weeks is None:
         return f"{release.scheme} ({release.calibration})"
-    sides = [f"{counted_weeks(release.earlier_weeks)} before"] if release.earlier_weeks or not release.upto else []
+    before = release.earlier_weeks
+    sides = [f"{count_noun(before, 'week')} before"] if before or not release.upto else []
     sides += [f"weeks after it up to {release.upto}: final"] if release.upto else []
     return f"{release.scheme} ({release.calibration}), estimated with {' and '.join(sides)}"
 

@@ -14,7 +14,7 @@ from density_assets.estimation.weeks.summary import Kind, Summary
 from density_assets.geography.regions import regions_named
 from density_assets.publication.people import Factor, PeopleFactors
 from density_assets.publication.public_inputs import PublicInputs, written
-from density_assets.publication.questions import Released, answer, asked, newest_counts, read_released
+from density_assets.publication.questions import Released, answer, newest_counts, parse_question, read_released
 from density_assets.publication.sum_errors import WeekCounts, errors_table
 
 CELLS = pl.Series(["A", "B 2", "C"])
@@ -51,7 +51,7 @@ def with_sums(counts: Path) -> Path:
 def told(file: Path, question: str) -> tuple[int, float | None]:
     """Visits and error of a question."""
     released = read_released(file)
-    found = answer(released, asked(question, released))
+    found = answer(released, parse_question(question, released))
     return found.visits, found.error
 
 
@@ -76,7 +76,7 @@ def test_without_errors_of_sums_only_a_single_count_has_an_interval(counts: Path
 
 def test_an_interval_holds_whole_visits_and_is_never_negative(with_sums: Path) -> None:
     released = read_released(with_sums)
-    assert answer(released, asked("cells=A hours=1", released)).interval == (0, 8)
+    assert answer(released, parse_question("cells=A hours=1", released)).interval == (0, 8)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_an_interval_holds_whole_visits_and_is_never_negative(with_sums: Path) -
 )
 def test_unknown_cells_and_hours_are_named(question: str, said: str) -> None:
     with pytest.raises(BadInput, match=said):
-        asked(question, Released(CELLS, NO_SUMS, PublicInputs()))
+        parse_question(question, Released(CELLS, NO_SUMS, PublicInputs()))
 
 
 @pytest.fixture
@@ -126,15 +126,15 @@ def test_a_region_is_its_cells(with_inputs: Path) -> None:
     assert told(with_inputs, "region=S, North")[0] == COUNTS.sum()
     released = read_released(with_inputs)
     with pytest.raises(BadInput, match="got 'Soth'; did you mean 'North'"):
-        asked("region=Soth", released)
+        parse_question("region=Soth", released)
 
 
 def test_people_are_those_of_the_file_with_the_noise_and_the_bounds(with_inputs: Path) -> None:
     released = read_released(with_inputs)
-    found = answer(released, asked("cells=C hours=10", released))
+    found = answer(released, parse_question("cells=C hours=10", released))
     count = int(COUNTS[2, 10])
     assert found.people == (2 * count, np.floor(2 * (count - 1.96)), np.ceil(4 * (count + 1.96)))
-    number, low, high = answer(released, asked("cells=A,B 2 hours=10,11", released)).people
+    number, low, high = answer(released, parse_question("cells=A,B 2 hours=10,11", released)).people
     visits = COUNTS[:2, 10:12].sum()
     half = 1.96 * np.hypot(2 * 7, 2)  # two hours of what two cells share, and of what each has by itself
     assert (number, low, high) == (2 * visits, max(0, np.floor(2 * (visits - half))), np.ceil(2 * (visits + half)))
@@ -142,7 +142,7 @@ def test_people_are_those_of_the_file_with_the_noise_and_the_bounds(with_inputs:
 
 def test_without_factors_nobody_is_told_of_people(with_sums: Path) -> None:
     released = read_released(with_sums)
-    assert answer(released, asked("cells=C hours=10", released)).people is None
+    assert answer(released, parse_question("cells=C hours=10", released)).people is None
 
 
 def test_an_hour_that_clocks_leave_out_is_not_counted(counts: Path, tmp_path: Path) -> None:
