@@ -63,7 +63,6 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from density_assets.privacy.noise import Noise
-from density_assets.research.approaches.technique import Published, Technique
 from density_assets.research.streams.terms import (
     Charge,
     Floats,
@@ -73,9 +72,8 @@ from density_assets.research.streams.terms import (
     Terms,
     draw,
     expected_error,
-    publish_stream,
+    stream_technique,
 )
-from density_assets.research.traces.matrix import Traces
 
 Flags = NDArray[np.bool_]
 Clock = Literal["common", "per place"]
@@ -181,22 +179,15 @@ def _next_interval(interval: Floats, error: Floats, chosen: FastParameters) -> F
     return longer
 
 
-def publish(traces: Traces, parameters: FastParameters, seed: int) -> Published:
-    """FAST on the counts of truncated users."""
-    return publish_stream(traces, parameters, seed, partial(fast, chosen=parameters))
-
-
-FAST = Technique(
-    name="fast",
-    approach="density",
-    protects="a user's week",
-    promise=(
+FAST = stream_technique(
+    "fast",
+    FastParameters,
+    lambda chosen: partial(fast, chosen=chosen),
+    (
         "(epsilon, delta) for all that a user did in the week; with unit = 'w hours', pure epsilon for what a user did "
         "in w consecutive hours, which is weaker. As published: for one series in which a user is counted once."
     ),
-    source="Fan & Xiong 2012",
-    parameters=FastParameters,
-    publish=publish,
+    "Fan & Xiong 2012",
 )
 
 
@@ -329,20 +320,13 @@ def observe(counts: Floats, labels: Ints, wanted: Floats, terms: Terms, noise: N
     return observed, variance, float(price.max())
 
 
-def publish_rescue(traces: Traces, parameters: RescueParameters, seed: int) -> Published:
-    """RescueDP on the counts of truncated users."""
-    return publish_stream(traces, parameters, seed, partial(rescue, chosen=parameters))
-
-
-RESCUE_DP = Technique(
-    name="rescue_dp",
-    approach="density",
-    protects="a user's week",
-    promise=(
+RESCUE_DP = stream_technique(
+    "rescue_dp",
+    RescueParameters,
+    lambda chosen: partial(rescue, chosen=chosen),
+    (
         "(epsilon, delta) for all that a user did in the week; with unit = 'w hours', pure epsilon for what a user did "
         "in w consecutive hours, which is weaker. As published the latter holds for users who stay at one place."
     ),
-    source="Wang et al. 2016",
-    parameters=RescueParameters,
-    publish=publish_rescue,
+    "Wang et al. 2016",
 )

@@ -29,7 +29,7 @@ and the stream stays as published.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,7 @@ from density_assets.errors import BadInput
 from density_assets.privacy.calibration import gaussian_sigma
 from density_assets.privacy.events import Event, Gaussian, Laplace
 from density_assets.privacy.noise import Noise, SimulatedNoise
-from density_assets.research.approaches.technique import PrivateParameters, Published, share_budget
+from density_assets.research.approaches.technique import PrivateParameters, Published, Technique, share_budget
 from density_assets.research.contributions import (
     Flags,
     at_hours,
@@ -195,17 +195,33 @@ def dearest_events(charges: Sequence[Charge], terms: Terms, hours: int) -> tuple
     return tuple(charge.event for charge in inside if charge.hour in paid)
 
 
+Chosen = TypeVar("Chosen", bound=StreamParameters)
 StreamScheme = Callable[[Floats, Terms, Noise], Stream]
 
 
-def publish_stream(
-    traces: Traces, parameters: StreamParameters, seed: int, scheme: StreamScheme, counted: Flags | None = None
-) -> Published:
-    """What a scheme publishes of the traces.
+def stream_technique(
+    name: str,
+    parameters: type[Chosen],
+    scheme_of: Callable[[Chosen], StreamScheme],
+    promise: str,
+    source: str,
+    counted_of: Callable[[Chosen, int], Flags] = lambda _, hours: np.ones(hours, dtype=np.bool_),
+) -> Technique[Chosen]:
+    """Return the technique that publishes by a scheme.
 
-    counted: hours that can be published, where they are fixed beforehand; otherwise all.
+    counted_of: which of so many hours can be published, where they are fixed beforehand; otherwise all.
     """
-    counted = np.ones(traces.hours, dtype=np.bool_) if counted is None else counted
+
+    def publish(traces: Traces, chosen: Chosen, seed: int) -> Published:
+        return publish_stream(traces, chosen, seed, scheme_of(chosen), counted_of(chosen, traces.hours))
+
+    return Technique(name, "density", "a user's week", promise, source, parameters, publish)
+
+
+def publish_stream(
+    traces: Traces, parameters: StreamParameters, seed: int, scheme: StreamScheme, counted: Flags
+) -> Published:
+    """Return what a scheme publishes of the traces, in the hours that are counted."""
     week = parameters.unit == "week"
     # A generator for each purpose: what one user draws must not depend on how many visits another has.
     of_visits, of_hours = (np.random.default_rng([seed, purpose]) for purpose in (1, 2))

@@ -43,7 +43,7 @@ from density_assets.research.streams.terms import (
     Terms,
     draw,
     expected_error,
-    publish_stream,
+    stream_technique,
 )
 from density_assets.research.traces.matrix import Traces
 
@@ -130,42 +130,34 @@ def _when_changed(counts: Floats, terms: Terms, noise: Noise, comparison_share: 
     return Stream(values, tuple(charges))
 
 
-def publish_uniform(traces: Traces, parameters: UniformParameters, seed: int) -> Published:
-    """All hours, at equal prices."""
-    return publish_stream(traces, parameters, seed, partial(sample, every=1))
-
-
-def publish_sample(traces: Traces, parameters: SampleParameters, seed: int) -> Published:
-    """One hour in `every`; users are truncated within those, which are known beforehand."""
-    counted = np.arange(traces.hours) % parameters.every == 0
-    return publish_stream(traces, parameters, seed, partial(sample, every=parameters.every), counted)
-
-
-def publish_distribution(traces: Traces, parameters: ChangeParameters, seed: int) -> Published:
-    """BD."""
-    scheme = partial(budget_distribution, comparison_share=parameters.comparison_share)
-    return publish_stream(traces, parameters, seed, scheme)
-
-
-def publish_absorption(traces: Traces, parameters: AbsorptionParameters, seed: int) -> Published:
-    """BA."""
-    share, most_parts = parameters.comparison_share, parameters.most_parts
-    scheme = partial(budget_absorption, comparison_share=share, most_parts=most_parts)
-    return publish_stream(traces, parameters, seed, scheme)
-
-
 KELLARIS = "Kellaris, Papadopoulos, Xiao & Papadias 2014"
 PROMISE = (
     "(epsilon, delta) for all that a user did in the week; with unit = 'w hours' as published, pure epsilon for "
     "what a user did in w consecutive hours, which is weaker."
 )
-UNIFORM = Technique("uniform", "density", "a user's week", PROMISE, KELLARIS, UniformParameters, publish_uniform)
-SAMPLE = Technique("sample", "density", "a user's week", PROMISE, KELLARIS, SampleParameters, publish_sample)
-BUDGET_DISTRIBUTION = Technique(
-    "budget_distribution", "density", "a user's week", PROMISE, KELLARIS, ChangeParameters, publish_distribution
+UNIFORM = stream_technique("uniform", UniformParameters, lambda _: partial(sample, every=1), PROMISE, KELLARIS)
+SAMPLE = stream_technique(
+    "sample",
+    SampleParameters,
+    lambda chosen: partial(sample, every=chosen.every),
+    PROMISE,
+    KELLARIS,
+    # Users are truncated within the hours that are published, which are known beforehand.
+    lambda chosen, hours: np.arange(hours) % chosen.every == 0,
 )
-BUDGET_ABSORPTION = Technique(
-    "budget_absorption", "density", "a user's week", PROMISE, KELLARIS, AbsorptionParameters, publish_absorption
+BUDGET_DISTRIBUTION = stream_technique(
+    "budget_distribution",
+    ChangeParameters,
+    lambda chosen: partial(budget_distribution, comparison_share=chosen.comparison_share),
+    PROMISE,
+    KELLARIS,
+)
+BUDGET_ABSORPTION = stream_technique(
+    "budget_absorption",
+    AbsorptionParameters,
+    lambda chosen: partial(budget_absorption, comparison_share=chosen.comparison_share, most_parts=chosen.most_parts),
+    PROMISE,
+    KELLARIS,
 )
 
 

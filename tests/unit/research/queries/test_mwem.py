@@ -152,11 +152,6 @@ def test_the_average_is_that_of_all_rounds(people):
     assert not np.allclose(mwem(people, CHOSEN, 5).density, last_of_four.density)
 
 
-def test_a_seed_gives_the_same_twice(people):
-    assert np.array_equal(mwem(people, CHOSEN, 9).density, mwem(people, CHOSEN, 9).density)
-    assert not np.array_equal(mwem(people, CHOSEN, 9).density, mwem(people, CHOSEN, 10).density)
-
-
 def test_a_public_start_is_kept_where_it_is_empty(people):
     start = np.ones((people.rois, people.hours))
     start[2] = 0

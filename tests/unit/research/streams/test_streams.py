@@ -12,7 +12,25 @@ from density_assets.privacy.events import Laplace
 from density_assets.privacy.noise import SimulatedNoise
 from density_assets.quality.accuracy import pearson
 from density_assets.research.streams import terms as stream_terms
-from density_assets.research.streams.filtered import FAST, RESCUE_DP, FastParameters, RescueParameters, fast, rescue
+from density_assets.research.streams.filtered import (
+    FAST,
+    RESCUE_DP,
+    Alike,
+    FastParameters,
+    Levels,
+    RescueParameters,
+    appended,
+    corrected,
+    fast,
+    group_labels,
+    nothing_yet,
+    observe,
+    on_clock,
+    pid,
+    predicted,
+    rescue,
+    wanted_prices,
+)
 from density_assets.research.streams.terms import Charge, Terms, dearest_events, price, window_costs
 from density_assets.research.streams.w_event import (
     BUDGET_ABSORPTION,
@@ -155,15 +173,6 @@ def test_events_sum_to_the_promise(technique, epsilon, traces):
 
 
 @pytest.mark.parametrize("technique", [*TECHNIQUES, K_THRESHOLD])
-def test_a_seed_gives_the_same_density_twice(technique, traces):
-    first, again, other = (technique.publish(traces, technique.parameters(), seed).density for seed in (3, 3, 4))
-    assert np.array_equal(first, again)
-    assert first.shape == (traces.rois, traces.hours)
-    assert (first >= 0).all()
-    assert np.array_equal(first, other) == (technique is K_THRESHOLD)
-
-
-@pytest.mark.parametrize("technique", [*TECHNIQUES, K_THRESHOLD])
 def test_nobody_anywhere_is_refused(technique, empty):
     with pytest.raises(BadInput, match="at least one visit"):
         technique.publish(empty, technique.parameters(), 0)
@@ -199,11 +208,56 @@ def test_small_counts_are_suppressed(traces):
     assert zero.facts["suppressed"] == (counts < 4).mean()
 
 
-@pytest.mark.parametrize(
-    ("technique", "wrong"),
-    [(SAMPLE, {"every": 0}), (FAST, {"samples": 0}), (FAST, {"drift": 0}), (RESCUE_DP, {"largest_share": 1}),
-     (BUDGET_DISTRIBUTION, {"comparison_share": 1}), (BUDGET_ABSORPTION, {"most_parts": 0}), (K_THRESHOLD, {"k": 0})],
-)  # fmt: skip
-def test_constants_out_of_range_are_named(technique, wrong):
-    with pytest.raises(ValueError, match=next(iter(wrong))):
-        technique.parameters(**wrong)
+ALIKE = Alike(small=30, correlated=0.5, close=25)
+
+
+def test_small_places_that_move_alike_are_counted_together():
+    recent = np.array([[1, 2, 3], [2, 3, 4], [3, 2, 1], [100, 101, 102], [5, 6, 9]], float).T
+    labels = group_labels(recent, np.ones(5, bool), ALIKE)
+    assert labels[0] == labels[1] == labels[4]  # rising together
+    assert len({labels[0], labels[2], labels[3]}) == 3  # falling; large
+
+
+def test_a_group_ends_when_it_is_large():
+    recent = np.array([[9, 10, 11], [11, 12, 13], [13, 14, 15], [15, 16, 17]], float).T
+    labels = group_labels(recent, np.ones(4, bool), ALIKE)
+    assert labels.tolist() == [0, 0, 0, 1]  # 10 + 12 is below 30, so the third joins; then it is 36
+
+
+def test_places_that_are_not_due_or_not_known_stay_out():
+    recent = np.array([[1, 2, 3], [1, 2, 3], [np.nan, 2, 3]], float).T
+    labels = group_labels(recent, np.array([True, False, True]), ALIKE)
+    assert labels[1] == -1
+    assert labels[0] != labels[2]
+
+
+def test_sums_are_shared_out_equally_at_the_most_modest_price():
+    counts, labels = np.array([10.0, 20.0, 7.0, 5.0]), np.array([0, 0, 1, -1])
+    observed, variance, dearest = observe(
+        counts, labels, np.array([1e8, 2e8, 3e8, 9e8]), Terms(1e9, 1, 1, 1, True), SimulatedNoise(0)
+    )
+    assert observed == pytest.approx([15, 15, 7, 0], abs=1e-3)
+    assert dearest == 3e8
+    assert variance[:3] == pytest.approx([2 / 1e16 / 4, 2 / 1e16 / 4, 2 / 9e16])
+    assert variance[3] == np.inf
+
+
+def test_who_waits_longer_spends_more_up_to_a_fifth():
+    terms = Terms(1.0, 24, 24, 1, True)
+    wanted = wanted_prices(np.array([1.0, 5.0, 1e9]), 0.3, terms, RescueParameters())
+    assert wanted == pytest.approx([0.2 * np.log(2) * 0.3, 0.2 * np.log(6) * 0.3, 0.6 * 0.3])
+    assert wanted_prices(np.array([1e9]), 1.0, terms, RescueParameters()) == pytest.approx([0.2])
+
+
+def test_the_filter_weighs_by_variances():
+    levels = corrected(predicted(Levels(np.zeros(2), np.full(2, 3.0)), 1.0), np.full(2, 8.0), np.array([4.0, np.inf]))
+    assert levels.values.tolist() == [4.0, 0.0]
+    assert levels.variance.tolist() == [2.0, 4.0]
+
+
+def test_the_controller_weighs_the_last_error_and_the_mean():
+    errors = nothing_yet(3, 2)
+    for newest in (1.0, 2.0, 3.0, 4.0):
+        errors = appended(errors, np.array([True, newest == 1.0]), np.full(2, newest))
+    assert pid(errors) == pytest.approx([0.9 * 4 + 0.1 * 3, 0.9 * 1 + 0.1 * 1])
+    assert on_clock(np.array([1.0, 3.0]), "common").tolist() == [2.0, 2.0]

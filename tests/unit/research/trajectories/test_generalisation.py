@@ -90,16 +90,6 @@ def test_totals_are_those_of_the_original() -> None:
     assert published.density.sum(axis=0) == pytest.approx(truth.sum(axis=0))
 
 
-def test_a_seed_gives_the_same_output_twice() -> None:
-    one, two, other = (K_ANONYMITY.publish(TOWN, FIVE, seed) for seed in (1, 1, 2))
-    assert np.array_equal(one.density, two.density)
-    assert one.traces is not None
-    assert two.traces is not None
-    assert other.traces is not None
-    assert (one.traces.matrix != two.traces.matrix).nnz == 0
-    assert (one.traces.matrix != other.traces.matrix).nnz > 0
-
-
 def test_what_cannot_be_published() -> None:
     empty = Traces(binary(np.zeros(0, int), np.zeros(0, int), (2, 24)), np.arange(2), 24, np.zeros((1, 2)))
     with pytest.raises(BadInput, match="empty traces"):

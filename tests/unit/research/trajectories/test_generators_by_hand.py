@@ -185,3 +185,13 @@ def test_walks_have_the_lengths_wanted_and_follow_the_chain():
     cycle = np.roll(np.eye(3), 1, axis=1)
     places = walks(np.array([1.0, 0, 0]), cycle, np.array([2, 4, 1]), RNG(0))
     assert places.tolist() == [0, 1, 0, 1, 2, 0, 0]
+
+
+def test_a_lot_for_home_is_no_lot_for_work():
+    """With one lot for both, whoever joins in the first row would move the work place of everybody after them."""
+    user = np.repeat(np.arange(2_000), 4)
+    place, hour = np.tile([0, 1, 0, 1], 2_000), np.tile([1, 2, 10, 11], 2_000)  # both by night, both by day
+    matrix = binary(user, place * 168 + hour, (2_000, 2 * 168))
+    home, work = anchors(Traces(matrix, np.arange(2_000), 168, np.array([[0.0, 0.0], [5_000.0, 0.0]])), 1)
+    for share in (home.mean(), work.mean(), (home == work).mean()):
+        assert 0.45 < share < 0.55

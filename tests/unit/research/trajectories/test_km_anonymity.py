@@ -8,13 +8,11 @@ from generalised_records import is_km_anonymous
 
 from density_assets.errors import BadInput
 from density_assets.research.approaches.workload import town
-from density_assets.research.traces.matrix import Matrix, Traces, binary
+from density_assets.research.traces.matrix import Matrix, binary
 from density_assets.research.trajectories import hierarchy as cuts
 from density_assets.research.trajectories.hierarchy import finest_cut, halved_hierarchy, index_records, recode, repair
 from density_assets.research.trajectories.km_anonymity import (
-    KM_ANONYMITY,
     PROBABILISTIC_KM,
-    KmChoices,
     ProbabilisticChoices,
     hoeffding_margin,
     km_anonymous,
@@ -150,22 +148,3 @@ def test_the_margin_is_hoeffdings() -> None:
 def test_too_few_draws_cannot_show_a_high_probability() -> None:
     with pytest.raises(BadInput, match="choose more draws"):
         PROBABILISTIC_KM.publish(TOWN, ProbabilisticChoices(p=0.99, draws=100), 0)
-
-
-def test_a_seed_gives_the_same_output_twice() -> None:
-    for one, two in (
-        [KM_ANONYMITY.publish(TOWN, KmChoices(), 3) for _ in range(2)],
-        [PROBABILISTIC_KM.publish(TOWN, ProbabilisticChoices(k=15), 3) for _ in range(2)],
-    ):
-        assert np.array_equal(one.density, two.density)
-        assert one.traces is not None
-        assert two.traces is not None
-        assert (one.traces.matrix != two.traces.matrix).nnz == 0
-
-
-def test_empty_traces() -> None:
-    empty = Traces(binary(np.zeros(0, int), np.zeros(0, int), (2, 24)), np.arange(2), 24, np.zeros((1, 2)))
-    with pytest.raises(BadInput, match="empty traces"):
-        KM_ANONYMITY.publish(empty, KmChoices(), 0)
-    with pytest.raises(BadInput, match="empty traces"):
-        PROBABILISTIC_KM.publish(empty, ProbabilisticChoices(), 0)

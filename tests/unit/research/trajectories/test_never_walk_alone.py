@@ -152,13 +152,6 @@ def test_the_figure_has_the_same_people_before_and_after() -> None:
     assert (np.isnan(made.original) == np.isnan(made.moved)).all()
 
 
-def test_a_seed_gives_the_same_output_twice() -> None:
-    some = NeverWalkAloneChoices(tracks=200)
-    one, two, other = (NEVER_WALK_ALONE.publish(TOWN, some, seed) for seed in (1, 1, 2))
-    assert np.array_equal(one.density, two.density)
-    assert not np.array_equal(one.density, other.density)
-
-
 def test_what_cannot_be_published() -> None:
     with pytest.raises(BadInput, match="empty traces"):
         NEVER_WALK_ALONE.publish(traces(), NEAR, 0)
