@@ -92,7 +92,7 @@ def test_points_are_sampled_once_for_all_that_is_seen_or_apart_or_anew(people, s
     point, rng = {"defense": "SMP", "level": 3}, np.random.default_rng(1)
     seeds = defenses.sampling_seeds(sampling, (0, 3))
     sides = [
-        (seen.members.toarray(), defenses.defended(people, point, 0.8, seen, rng, seed)[0])
+        (seen.members.toarray(), defenses.release_defended(people, point, 0.8, seen, rng, seed)[0])
         for seen, seed in zip((game.training, game.challenge), seeds, strict=True)
     ]
     assert are_sums(*sides[0]) == each

@@ -19,10 +19,10 @@ from density_assets.research.density.releases import (
     label,
     lines,
     points,
-    printed,
+    published_numbers,
     released,
-    short,
-    stacked,
+    rounded,
+    stack_repetitions,
 )
 from density_assets.research.density.week import OF_A_WEEK, KnownWeek, bounds
 from density_assets.research.results import figure_cell, markdown
@@ -60,7 +60,7 @@ def plot_one_cell(week: KnownWeek, results: pl.DataFrame) -> dict[str, Figure]:
     cell = shown_cell(week)
     truncated = (week.places.to_cells("towers") @ week.truncated)[cell]
     named = results.with_columns(line=_labels(results)).group_by("line", maintain_order=True)
-    panels = {f"{name} ({FIGURE[str(name)]})": stacked(part["series"]) for (name,), part in named}
+    panels = {f"{name} ({FIGURE[str(name)]})": stack_repetitions(part["series"]) for (name,), part in named}
     return {"cell_series": series_panels(panels, original=week.truth[cell], truncated=truncated)}
 
 
@@ -115,7 +115,7 @@ BOX_EPSILONS = (0.1, 0.2, 0.3, 0.5, 1.0)
 def score_cells(week: KnownWeek, point: Row, seed: int) -> list[Row]:
     """MRE and PC of every cell."""
     density = released(week, point, seed)
-    return [{"mre": short(mre_per_cell(week.truth, density)), "pc": short(pearson_per_row(week.truth, density))}]
+    return [{"mre": rounded(mre_per_cell(week.truth, density)), "pc": rounded(pearson_per_row(week.truth, density))}]
 
 
 def plot_cells(week: KnownWeek, results: pl.DataFrame) -> dict[str, Figure]:
@@ -129,7 +129,7 @@ def _pooled(results: pl.DataFrame, metric: str) -> dict[str, dict[float, Floats]
     found: dict[str, dict[float, Floats]] = {}
     named = results.with_columns(line=lines(results)).group_by("line", "epsilon", maintain_order=True)
     for (line, epsilon), part in named:
-        values = stacked(part[metric])
+        values = stack_repetitions(part[metric])
         found.setdefault(str(line), {})[float(epsilon)] = values[~np.isnan(values)]
     return found
 
@@ -143,7 +143,8 @@ def _maps(week: KnownWeek, results: pl.DataFrame) -> Figure:
     """MRE and PC of each cell, averaged over repetitions."""
     named = results.with_columns(line=lines(results)).group_by("line", maintain_order=True)
     maps = {
-        str(line): {metric.upper(): stacked(part[metric]).mean(axis=0) for metric in METRICS} for (line,), part in named
+        str(line): {metric.upper(): stack_repetitions(part[metric]).mean(axis=0) for metric in METRICS}
+        for (line,), part in named
     }
     return metric_maps(week.places.cell_shapes, maps)
 
@@ -156,7 +157,7 @@ def tabulate_cells(results: pl.DataFrame) -> str:
         line, epsilon = f"{label(row)} ({row['calibration']})", row["epsilon"]
         spread = {metric: _quartiles(quartiles[metric][line][epsilon]) for metric in METRICS}
         cells = [text for metric in METRICS for text in (figure_cell(row, metric), spread[metric])]
-        rows.append([line, f"{epsilon:g}", *cells, printed(row, len(METRICS))])
+        rows.append([line, f"{epsilon:g}", *cells, published_numbers(row, len(METRICS))])
     text = (
         "Means over cells, and quartiles over the cells of all releases. Published: medians hardly change with "
         "epsilon, but small epsilon leaves more cells with a large error."
@@ -240,7 +241,7 @@ def score_hours(week: KnownWeek, point: Row, seed: int) -> list[Row]:
     """Relative error and EMD of every hour."""
     density = released(week, point, seed)
     metres = emd_per_hour(week.truth, density, week.centroids)
-    return [{"mre": short(mre_per_hour(week.truth, density)), "emd": short(metres)}]
+    return [{"mre": rounded(mre_per_hour(week.truth, density)), "emd": rounded(metres)}]
 
 
 def plot_hours(week: KnownWeek, results: pl.DataFrame) -> dict[str, Figure]:
@@ -251,12 +252,12 @@ def plot_hours(week: KnownWeek, results: pl.DataFrame) -> dict[str, Figure]:
 def _by_hour(results: pl.DataFrame, metric: str) -> dict[str, Floats]:
     """For each scheme the metric of each hour, averaged over repetitions."""
     named = results.with_columns(line=lines(results)).group_by("line", maintain_order=True)
-    return {str(name): stacked(part[metric]).mean(axis=0) for (name,), part in named}
+    return {str(name): stack_repetitions(part[metric]).mean(axis=0) for (name,), part in named}
 
 
 def tabulate_hours(results: pl.DataFrame) -> str:
     """Means over the week, by day and by night, and what the improvements bring by day at best."""
-    errors, metres = stacked(results["mre"]), stacked(results["emd"])
+    errors, metres = stack_repetitions(results["mre"]), stack_repetitions(results["emd"])
     means = results.select(*BY, "seed").with_columns(
         day=np.nanmean(errors[:, DAYLIGHT], axis=1),
         night=np.nanmean(errors[:, ~DAYLIGHT], axis=1),

@@ -74,18 +74,18 @@ def lines(results: pl.DataFrame) -> pl.Series:
     return pl.Series([f"{label(row)} ({row['calibration']})" for row in rows])
 
 
-def printed(row: Mapping[str, Any], metrics: int = 3) -> str:
+def published_numbers(row: Mapping[str, Any], metrics: int = 3) -> str:
     """The first few of MRE, PC and EMD as the paper prints them for such a release; empty if it does not."""
     values = PUBLISHED.get(row["scheme"], ()) if row["epsilon"] == PUBLISHED_EPSILON and row["improved"] else ()
     return " / ".join("–" if value is None else f"{value:g}" for value in values[:metrics])
 
 
-def short(values: Floats) -> list[float | None]:
+def rounded(values: Floats) -> list[float | None]:
     """A metric of many places or hours as it is kept: none where it is undefined."""
     return [None if np.isnan(value) else round(float(value), 4) for value in values]
 
 
-def stacked(values: pl.Series) -> Floats:
+def stack_repetitions(values: pl.Series) -> Floats:
     """Metrics of many places or hours, one row per repetition; nan where undefined."""
     return np.array(values.to_list(), dtype=np.float64)
 
@@ -141,7 +141,7 @@ def tabulate_schemes(results: pl.DataFrame) -> str:
             row["calibration"],
             f"{row['epsilon']:g}",
             *(figure_cell(row, metric) for metric in SCHEME_METRICS),
-            printed(row),
+            published_numbers(row),
         ]
         for row in averaged(results, BY, SCHEME_METRICS).sort("epsilon", "calibration", "mre").iter_rows(named=True)
     ]

@@ -100,7 +100,7 @@ READINGS: dict[How, tuple[Of, Learner]] = {
 ATTACKS: tuple[How, ...] = (*READINGS, "pca")
 
 
-def attacked(training: Numbers, holds: Flags, challenge: Numbers, truth: Flags, how: How = "pca") -> float:
+def attack_auc(training: Numbers, holds: Flags, challenge: Numbers, truth: Flags, how: How = "pca") -> float:
     """AUC of the attack on the challenge; aggregates are (groups, rois, hours)."""
     of, learner = READINGS.get(how) or (_components(training), "logistic")
     seen, asked = of(training), of(challenge)

@@ -18,7 +18,7 @@ from scipy.sparse import csr_array
 
 from density_assets.quality.accuracy import pearson
 from density_assets.research.contributions import bound_week
-from density_assets.research.membership.attack import attacked, privacy_gain
+from density_assets.research.membership.attack import attack_auc, privacy_gain
 from density_assets.research.membership.defenses import DEFENSES, Groups
 from density_assets.research.membership.people import MOBILITY, PER_GROUP, AttackedPeople, SeenGroups, load_people
 from density_assets.research.membership.published_defenses import PUBLISHED, Rows
@@ -84,9 +84,9 @@ def measure_utility(people: AttackedPeople, point: Row, seed: int) -> list[Row]:
     if (found := parameter(people, point)) is None:
         return []
     rng = np.random.default_rng([seed, point["level"]])
-    true, defended = _aggregates(people, point, found[0], seed, rng)
+    true, defended_counts = _aggregates(people, point, found[0], seed, rng)
     about = {"kind": people.recipe.kind, "near_empty": int(near_empty(true).sum()), "rois": len(true)}
-    return [{"parameter": found[1], **utility(true, defended), **about}]
+    return [{"parameter": found[1], **utility(true, defended_counts), **about}]
 
 
 def _aggregates(
@@ -106,20 +106,20 @@ def _aggregates(
     return groups.counts[0], released[0]
 
 
-def utility(true: Any, defended: Any) -> Row:
+def utility(true: Any, defended_counts: Any) -> Row:
     """The metrics of the published tables, Kendall's tau of counts, and MRE where somebody comes every day.
 
     The last two are the meaningful ones.
     """
     return {
-        "mre": mre_published_pyrgelis(true, defended),
-        "mre_visited": mre_published_pyrgelis_visited(true, defended),
-        "mre_10": mre_published_pyrgelis_busiest(true, defended),
-        "f1": f1_of_busiest(true, defended),
-        "tau_published": tau_published(true, defended),
-        "js": js_distance(true, defended),
-        "r": pearson(true, defended),
-        "tau": tau_of_busiest(true, defended),
+        "mre": mre_published_pyrgelis(true, defended_counts),
+        "mre_visited": mre_published_pyrgelis_visited(true, defended_counts),
+        "mre_10": mre_published_pyrgelis_busiest(true, defended_counts),
+        "f1": f1_of_busiest(true, defended_counts),
+        "tau_published": tau_published(true, defended_counts),
+        "js": js_distance(true, defended_counts),
+        "r": pearson(true, defended_counts),
+        "tau": tau_of_busiest(true, defended_counts),
     }
 
 
@@ -201,10 +201,10 @@ def measure_gain(people: AttackedPeople, point: Row, seed: int) -> list[Row]:
         game = people.game(prior, victim, np.random.default_rng([seed, victim]), defended=True)
         rng = np.random.default_rng([seed, victim, point["level"], 1])
         own, released = sampling_seeds(people.recipe.sampling, (seed, victim, point["level"]))
-        training, holds = defended(people, point, found[0], game.training, rng, own)
-        challenge, truth = defended(people, point, found[0], game.challenge, rng, released)
+        training, holds = release_defended(people, point, found[0], game.training, rng, own)
+        challenge, truth = release_defended(people, point, found[0], game.challenge, rng, released)
         row = {"parameter": found[1], "mobility": mobility, "victim": victim}
-        row["auc"] = attacked(training, holds, challenge, truth)
+        row["auc"] = attack_auc(training, holds, challenge, truth)
         rows.append(
             row | (dict.fromkeys(METRICS) if rows else _utility_of_one(people, point, found[0], game.challenge, rng))
         )
@@ -218,7 +218,7 @@ def sampling_seeds(sampling: Sampling, seed: Seed) -> tuple[Seed | None, Seed | 
     return (*seed, 0), (*seed, 0 if sampling == "once" else 1)
 
 
-def defended(
+def release_defended(
     people: AttackedPeople,
     point: Row,
     value: float,

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from density_assets.calendar import HOURS
-from density_assets.research.membership.attack import ATTACKS, attacked, principal_components
+from density_assets.research.membership.attack import ATTACKS, attack_auc, principal_components
 from density_assets.research.membership.people import (
     MOBILITY,
     PER_GROUP,
@@ -132,15 +132,15 @@ def attack_raw_counts(people: AttackedPeople, point: Row, seed: int) -> list[Row
     rows = []
     for mobility, victim in zip(MOBILITY, people.victims[:, seed].tolist(), strict=True):
         game = people.game(point["prior"], victim, np.random.default_rng([seed, victim]))
-        training, holds = observed(people, game.training)
-        challenge, truth = observed(people, game.challenge)
+        training, holds = raw_aggregates(people, game.training)
+        challenge, truth = raw_aggregates(people, game.challenge)
         for how in ATTACKS:
-            score = attacked(training, holds, challenge, truth, how)
+            score = attack_auc(training, holds, challenge, truth, how)
             rows.append({"attack": how, "mobility": mobility, "victim": victim, "auc": score})
     return rows
 
 
-def observed(people: AttackedPeople, seen: SeenGroups) -> tuple[Any, Any]:
+def raw_aggregates(people: AttackedPeople, seen: SeenGroups) -> tuple[Any, Any]:
     """The raw aggregates of a game, all weeks one after the other, and whether they hold the victim."""
     counts = np.concatenate([groups.counts for groups in people.groups(seen)])
     return counts, np.tile(seen.holds, len(seen.weeks))
@@ -230,7 +230,7 @@ def loadings(people: AttackedPeople, prior: Prior, victims: Any) -> Any:
     total = np.zeros((people.traces.rois, people.weeks[0].hours))
     for victim in np.asarray(victims).tolist():
         game = people.game(prior, victim, np.random.default_rng(victim))
-        seen = observed(people, game.training)[0]
+        seen = raw_aggregates(people, game.training)[0]
         counts = seen.reshape(len(seen), -1)
         found = principal_components(counts, TOP_COMPONENTS)
         deviation = counts.std(axis=0, ddof=1)

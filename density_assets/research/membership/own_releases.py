@@ -26,7 +26,7 @@ from density_assets.geography.places import Places
 from density_assets.geography.source import embedded_city
 from density_assets.people.population import simulate_week
 from density_assets.research.contributions import Contributions, bound_week
-from density_assets.research.membership.attack import attacked, auc
+from density_assets.research.membership.attack import attack_auc, auc
 from density_assets.research.membership.defenses import Groups
 from density_assets.research.membership.people import MOBILITY, choose_victims, one_more
 from density_assets.research.membership.releases import METRES, release_groups, roi_places
@@ -87,7 +87,7 @@ def attack_releases(inputs: District, point: Row, seed: int) -> list[Row]:
         matched = np.concatenate([view.reshape(len(view), -1) @ known for view in views])
         row = {"configured": of == inputs.settings.scheme.name, "mobility": mobility, "victim": victim}
         row["matched"] = auc(truth, matched)
-        row["auc"] = attacked(views[0], game.training.holds, views[1], game.challenge.holds)
+        row["auc"] = attack_auc(views[0], game.training.holds, views[1], game.challenge.holds)
         rows.append(row)
     return rows
 

@@ -26,7 +26,7 @@ from density_assets.research.traces.trace_records import (
     Relation,
     grid_centres,
     hour_of,
-    judged,
+    leave_out_unusable,
     local_second,
     open_traces,
     placed_points,
@@ -111,7 +111,7 @@ def _at_stations(connection: Connection, placed: Relation, data: Path, recipe: R
 
 def _distinct(connection: Connection, placed: Relation, recipe: Recipe) -> tuple[dict[str, NDArray[np.generic]], Tally]:
     """Distinct user, ROI and hour of what can be used."""
-    usable, tally = judged(connection, placed, recipe)
+    usable, tally = leave_out_unusable(connection, placed, recipe)
     return usable.project("record_user, roi, hour").distinct().fetchnumpy(), tally
 
 
@@ -157,7 +157,7 @@ def read_days(data: Path, recipe: Recipe) -> DailyCells:
 
 
 def _days(connection: Connection, data: Path, recipe: Recipe) -> DailyCells:
-    usable, tally = judged(connection, placed_points(connection, data, recipe), recipe)
+    usable, tally = leave_out_unusable(connection, placed_points(connection, data, recipe), recipe)
     stamp = f"cast(floor(second / {60 * recipe.minutes}) as bigint)"
     # Of two positions in the same second the cell with the larger number counts: files have no order between them.
     last = usable.project(f"record_user, {stamp} as stamp, {{'second': second, 'roi': roi}} as seen").aggregate(

@@ -251,7 +251,7 @@ def placed_points(connection: Connection, data: Path, recipe: Recipe) -> Relatio
     )
 
 
-def judged(connection: Connection, placed: Relation, recipe: Recipe) -> tuple[Relation, Tally]:
+def leave_out_unusable(connection: Connection, placed: Relation, recipe: Recipe) -> tuple[Relation, Tally]:
     """The records that can be used, and how many cannot be, by reason; refused if none can.
 
     placed: record_user, hour, roi and inside, and what else a reader needs; null where unreadable.

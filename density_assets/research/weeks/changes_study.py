@@ -24,7 +24,14 @@ from density_assets.research.weeks.cities import (
     load_cities,
 )
 from density_assets.research.weeks.counting import WeeksPromise, measure
-from density_assets.research.weeks.estimators import COMPARED, LEARNING_NAME, WITHIN, WeekEstimate, held, week_by_week
+from density_assets.research.weeks.estimators import (
+    COMPARED,
+    LEARNING_NAME,
+    WITHIN,
+    WeekEstimate,
+    coverage,
+    week_by_week,
+)
 from density_assets.research.weeks.trials import FIRST, HELD_OUT, LAST, THURSDAY, TRIALS, Happenings, Stage, happen
 from density_assets.series import Flags, Floats
 
@@ -36,7 +43,7 @@ CONCERNED, SAME_TOWERS, ELSEWHERE, AFTER = "concerned", "same towers", "elsewher
 SLACK, MARGIN = 1.1, 0.01  # an estimate may be that much worse than the week alone
 
 
-def staged(city: CountedCity, trial: str, seed: int) -> tuple[Happenings, CountedCity]:
+def stage_trial(city: CountedCity, trial: str, seed: int) -> tuple[Happenings, CountedCity]:
     """What happens, and the weeks as they are then counted."""
     dice = np.random.default_rng([seed, list(EVERY).index(trial)])
     happenings = EVERY[trial](Stage(city.ground.towers.xy, city.weeks[0].original, dice))
@@ -52,7 +59,7 @@ def once(cities: Cities, point: Row, seed: int) -> list[Row]:
     if point["city"] not in cities:
         return []
     usual = cities[point["city"]]
-    happenings, city = staged(usual, point["trial"], seed)
+    happenings, city = stage_trial(usual, point["trial"], seed)
     measured = [measure(week, PROMISE, (seed, number)) for number, week in enumerate(city.weeks, start=1)]
     rows = []
     for name, estimator in COMPARED.items():
@@ -82,7 +89,11 @@ def _scores(true: Floats, usual: Floats, estimate: WeekEstimate, judged: list[tu
     for name, mask in judged:
         floor = SMALL * usual[mask.any(axis=1)].mean()
         error = np.abs(series[mask] - true[mask]) / np.maximum(true[mask], floor)
-        yield {"where": name, "error": float(error.mean()), "coverage": held(true[mask], series[mask], variance[mask])}
+        yield {
+            "where": name,
+            "error": float(error.mean()),
+            "coverage": coverage(true[mask], series[mask], variance[mask]),
+        }
 
 
 def figures(cities: Cities, results: pl.DataFrame) -> dict[str, Figure]:
@@ -99,7 +110,7 @@ def figures(cities: Cities, results: pl.DataFrame) -> dict[str, Figure]:
 
 def _closing_tower(city: CountedCity) -> Figure:
     """Visits of a tower, day by day, around the week in which it closes."""
-    happenings, after = staged(city, "closed towers", 0)
+    happenings, after = stage_trial(city, "closed towers", 0)
     tower = np.flatnonzero(happenings[FIRST].concerned.any(axis=1))[0]
     return _story(
         after, int(tower), np.repeat(np.eye(7), 24, axis=0), range(FIRST - 1, FIRST + 2), "day from week 4 on"
@@ -108,7 +119,7 @@ def _closing_tower(city: CountedCity) -> Figure:
 
 def _holiday(city: CountedCity) -> Figure:
     """The busiest tower on a Thursday that is lived like a Sunday."""
-    _, after = staged(city, "holiday Thursday", 0)
+    _, after = stage_trial(city, "holiday Thursday", 0)
     tower = int(np.argmax(city.weeks[0].original.sum(axis=1)))
     return _story(after, tower, np.eye(HOURS)[:, 24 * THURSDAY : 24 * THURSDAY + 24], (FIRST,), "hour of Thursday")
 

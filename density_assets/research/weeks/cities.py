@@ -142,7 +142,7 @@ class CountedCity:
     weeks: tuple[WeekCounts, ...]
 
 
-def planned(name: str, generator: Generator, towers: int, seed: int, users: int) -> CityPlan:
+def plan_city(name: str, generator: Generator, towers: int, seed: int, users: int) -> CityPlan:
     """A city on an invented geography."""
     cells = math.ceil(CELLS_PER_TOWER * towers)
     return CityPlan(name, generator, Ground(*embedded_city(cells, towers, seed)), seed, users)
@@ -151,13 +151,13 @@ def planned(name: str, generator: Generator, towers: int, seed: int, users: int)
 @cache
 def embedded() -> CityPlan:
     """The city of the package."""
-    return planned("embedded", "people", 1303, 2007, EMBEDDED_USERS)
+    return plan_city("embedded", "people", 1303, 2007, EMBEDDED_USERS)
 
 
 @cache
 def patchwork() -> CityPlan:
     """The city nothing was chosen on."""
-    return planned("patchwork", "patchwork", 1000, 40, 1_500_000)
+    return plan_city("patchwork", "patchwork", 1000, 40, 1_500_000)
 
 
 def own(settings: Settings) -> CityPlan:

@@ -94,7 +94,7 @@ def _errors(city: CountedCity, first: SmallCity | None, asked: Rehearsal) -> Ite
     for epsilon, name in product(asked.epsilons, asked.beside):
         assert first is not None
         density = released_under(first, name, WeeksPromise(epsilon, asked.delta), asked.seed)
-        error = scored(city.ground.to_cells @ city.weeks[0].original, density)
+        error = score_map(city.ground.to_cells @ city.weeks[0].original, density)
         yield [{"scheme": name, "l": TRUNCATED_TO, "epsilon": epsilon, "week": week, **error} for week in asked.weeks]
 
 
@@ -104,10 +104,10 @@ def _learning(city: CountedCity, promise: WeeksPromise, asked: Rehearsal) -> Ite
     for number, (week, estimate) in enumerate(zip(city.weeks, estimates, strict=True), start=1):
         if number in asked.weeks:
             mapping = city.ground.to_cells
-            yield {"week": number, **scored(mapping @ week.original, mapping @ estimate.series)}
+            yield {"week": number, **score_map(mapping @ week.original, mapping @ estimate.series)}
 
 
-def scored(true: Floats, density: Floats) -> Row:
+def score_map(true: Floats, density: Floats) -> Row:
     """How far a map of cells and hours is off: relative to each count, and as a share of all visits."""
     return {"mre": mre(true, density), "wrong": float(np.abs(density - true).sum() / max(true.sum(), 1.0))}
 
@@ -135,7 +135,7 @@ def _scaled_first(small: SmallCity | None, times: float) -> SmallCity | None:
     return SmallCity(first, more)
 
 
-def told(errors: pl.DataFrame) -> pl.DataFrame:
+def average_errors(errors: pl.DataFrame) -> pl.DataFrame:
     """One row for each way and week: the mean of each error, and the lowest and highest that came out."""
     said = [
         each

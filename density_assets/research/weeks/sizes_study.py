@@ -28,7 +28,7 @@ from density_assets.research.weeks.cities import (
     CountedCity,
     Generator,
     counted_city,
-    planned,
+    plan_city,
     truncated_week,
 )
 from density_assets.research.weeks.counting import TruncatedCounts, WeeksPromise, measure
@@ -75,7 +75,7 @@ SmallCities = Mapping[tuple[Generator, int, int], SmallCity]
 
 @cache
 def _plan_of(generator: Generator, towers: int, users: int) -> CityPlan:
-    return planned(f"{generator}_{towers}_{users}", generator, towers, SEEDS[generator], users)
+    return plan_city(f"{generator}_{towers}_{users}", generator, towers, SEEDS[generator], users)
 
 
 def load(source: Source) -> SmallCities:

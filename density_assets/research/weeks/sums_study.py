@@ -34,9 +34,9 @@ from density_assets.research.weeks.counting import WeeksPromise, measure
 from density_assets.research.weeks.estimators import (
     WITH_AND_WITHOUT_PAST,
     WeekEstimate,
-    held,
+    coverage,
+    interval_width,
     week_by_week,
-    width,
 )
 from density_assets.series import Floats
 
@@ -100,7 +100,7 @@ def kinds_of_sums(ground: Ground, seed: int = 1) -> dict[str, Sums]:
     return {name: Sums(*both, ground.to_cells) for name, both in areas_and_periods.items()}
 
 
-def judged(sums: Sums, true: Floats, estimate: WeekEstimate, published: Published | None = None) -> Row:
+def score_intervals(sums: Sums, true: Floats, estimate: WeekEstimate, published: Published | None = None) -> Row:
     """Coverage and width of intervals, and the size of errors in standard errors (1 if these are right).
 
     published: whose standard errors are stated instead of the estimate's own; spread is the one beside the other.
@@ -109,7 +109,7 @@ def judged(sums: Sums, true: Floats, estimate: WeekEstimate, published: Publishe
     variance = exact if published is None else published.variance(sums)
     off = np.sqrt(((guess - truth) ** 2).mean() / max(variance.mean(), 1e-12))
     spread = np.sqrt(variance / np.maximum(exact, 1e-12)).mean()
-    within, wide = held(truth, guess, variance), width(truth, variance)
+    within, wide = coverage(truth, guess, variance), interval_width(truth, variance)
     return {"coverage": within, "width": wide, "off": float(off), "spread": float(spread)}
 
 
@@ -164,7 +164,7 @@ def _of_week(
     """Each kind of sum with the errors of an estimate and, where there is one, by its published table."""
     stated = {name: None} | ({PUBLISHED: Published.of(estimate, ground)} if isinstance(estimate, Learned) else {})
     for (by, published), (kind, sums) in product(stated.items(), kinds.items()):
-        yield {"estimator": by, "sums": kind, **judged(sums, true, estimate, published)}
+        yield {"estimator": by, "sums": kind, **score_intervals(sums, true, estimate, published)}
 
 
 def plot_sums(cities: Cities, results: pl.DataFrame) -> dict[str, Figure]:

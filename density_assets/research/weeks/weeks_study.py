@@ -23,7 +23,7 @@ from density_assets.research.weeks.cities import (
     promise_of,
 )
 from density_assets.research.weeks.counting import WeekCounts, WeeksPromise, measure
-from density_assets.research.weeks.estimators import WITH_AND_WITHOUT_PAST, WeekEstimate, held, week_by_week
+from density_assets.research.weeks.estimators import WITH_AND_WITHOUT_PAST, WeekEstimate, coverage, week_by_week
 
 WEEKS = 12
 SHOWN = (1, 2, 4, 8, 12)
@@ -47,7 +47,7 @@ def score(city: CountedCity, week: WeekCounts, estimate: WeekEstimate, *, emd: b
         "mre": mre(true, density),
         "pc": pearson(true, density),
         "emd": metres,
-        "coverage": held(true, density, variance),
+        "coverage": coverage(true, density, variance),
     }
 
 

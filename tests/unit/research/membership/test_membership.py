@@ -8,7 +8,7 @@ from sklearn.decomposition import PCA
 from density_assets.errors import BadInput
 from density_assets.research.membership.attack import (
     ATTACKS,
-    attacked,
+    attack_auc,
     averaged_statistics,
     pooled_statistics,
     principal_components,
@@ -38,7 +38,7 @@ def score(city, victim, how="pca", defense="none", value=0.0):
         DEFENSES[defense].release(Groups(city, part.members), value, RECIPE, rng)
         for part in (game.training, game.challenge)
     ]
-    return attacked(seen[0], game.training.holds, seen[1], game.challenge.holds, how)
+    return attack_auc(seen[0], game.training.holds, seen[1], game.challenge.holds, how)
 
 
 def mean(city, victims, **how):
@@ -110,7 +110,7 @@ def test_among_cabs_places_tell_all_that_components_do_and_only_without_them_is_
         game = subset_of_locations(60, victim, share=0.5, size=28, samples=400, rng=rng)
         seen = [Groups(fleet, part.members).counts for part in (game.training, game.challenge)]
         for how in ATTACKS:
-            found[how].append(attacked(seen[0], game.training.holds, seen[1], game.challenge.holds, how))
+            found[how].append(attack_auc(seen[0], game.training.holds, seen[1], game.challenge.holds, how))
     auc = {how: float(np.mean(scores)) for how, scores in found.items()}
     assert auc["pca"] > 0.99
     for how in ("features", "features_unscaled", "features_regularised", "features_forest"):

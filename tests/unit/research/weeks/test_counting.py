@@ -9,7 +9,7 @@ import pytest
 from density_assets.calendar import HOURS
 from density_assets.estimation.weeks.state import Measured
 from density_assets.privacy.composition import spent
-from density_assets.research.weeks.cities import counted_city, planned, truncated_week
+from density_assets.research.weeks.cities import counted_city, plan_city, truncated_week
 from density_assets.research.weeks.counting import (
     CLAMP,
     TOWER_NORM,
@@ -21,15 +21,22 @@ from density_assets.research.weeks.counting import (
     measure,
     queries,
 )
-from density_assets.research.weeks.estimators import Filtered, held, mean_of_weeks, week_alone, week_by_week, width
-from density_assets.research.weeks.sums_study import Sums, judged, kinds_of_sums
+from density_assets.research.weeks.estimators import (
+    Filtered,
+    coverage,
+    interval_width,
+    mean_of_weeks,
+    week_alone,
+    week_by_week,
+)
+from density_assets.research.weeks.sums_study import Sums, kinds_of_sums, score_intervals
 
 GENERATORS = ("people", "patchwork")
 TOWERS = 30
 
 
 def city(generator: str, users: int = 400, seed: int = 5):
-    return planned("small", generator, TOWERS, seed, users)
+    return plan_city("small", generator, TOWERS, seed, users)
 
 
 def visits_of(plan, number: int = 1) -> dict[int, list[tuple[int, int]]]:
@@ -198,23 +205,23 @@ class Planted:
 @pytest.mark.parametrize(("honest", "coverage", "off"), [(1.0, 0.95, 1.0), (0.5, 0.673, 2.0), (2.0, 0.9999, 0.5)])
 def test_coverage_of_planted_errors(honest, coverage, off):
     true = np.full((400, 168), 50.0)
-    row = judged(Sums(np.eye(400), np.eye(168), np.eye(400)), true, Planted(true, 5.0, honest))
+    row = score_intervals(Sums(np.eye(400), np.eye(168), np.eye(400)), true, Planted(true, 5.0, honest))
     assert row["coverage"] == pytest.approx(coverage, abs=0.005)
     assert row["off"] == pytest.approx(off, rel=0.02)
     assert row["width"] == pytest.approx(2 * 1.96 * honest * 5 / 50, rel=1e-3)
 
 
 def test_every_kind_of_sum_covers_planted_errors():
-    plan = planned("small", "people", 60, 4, 100)
+    plan = plan_city("small", "people", 60, 4, 100)
     true = np.full((60, 168), 50.0)
     for name, sums in kinds_of_sums(plan.ground).items():
         assert sums.areas.shape[1] == len(plan.ground.cells), name
-        found = [judged(sums, true, Planted(true, 5.0))["coverage"]]
+        found = [score_intervals(sums, true, Planted(true, 5.0))["coverage"]]
         assert found[0] > 0.85 or name in ("whole week", "city-hours", "district-weeks"), name
 
 
 def test_sums_are_sums():
-    plan = planned("small", "people", 60, 4, 100)
+    plan = plan_city("small", "people", 60, 4, 100)
     series = np.random.default_rng(2).uniform(0, 9, (60, 168))
     kinds = kinds_of_sums(plan.ground)
     assert kinds["whole week"].of(series).item() == pytest.approx(series.sum())
@@ -224,8 +231,8 @@ def test_sums_are_sums():
 
 def test_intervals_hold_their_border_and_have_a_width():
     true, estimate = np.array([10.0, 0.0]), np.array([11.0, 3.0])
-    assert held(true, estimate, np.array([1.0, 1.0])) == 0.5
-    assert width(true, np.array([1.0, 1.0])) == pytest.approx(2 * 1.959964 / 10)
+    assert coverage(true, estimate, np.array([1.0, 1.0])) == 0.5
+    assert interval_width(true, np.array([1.0, 1.0])) == pytest.approx(2 * 1.959964 / 10)
 
 
 def test_measured_weeks_may_lack_tower_totals():

@@ -9,7 +9,15 @@ from density_assets.research.plots.curves import over_weeks
 from density_assets.research.weeks import rehearsal
 from density_assets.research.weeks.cities import Ground
 from density_assets.research.weeks.counting import WeekCounts
-from density_assets.research.weeks.rehearsal import BY, Rehearsal, rehearse, scaled_week, scored, summary, told
+from density_assets.research.weeks.rehearsal import (
+    BY,
+    Rehearsal,
+    average_errors,
+    rehearse,
+    scaled_week,
+    score_map,
+    summary,
+)
 
 PEOPLE = 4_000
 
@@ -26,7 +34,7 @@ def errors(tmp_path_factory) -> pl.DataFrame:
 
 
 def test_every_way_is_told_for_every_week_with_the_range_of_both_generators(errors):
-    table = told(errors)
+    table = average_errors(errors)
     assert table.select(BY).rows() == [
         (scheme, l, epsilon, week)
         for epsilon in (0.5, 50.0)
@@ -39,18 +47,18 @@ def test_every_way_is_told_for_every_week_with_the_range_of_both_generators(erro
 
 
 def test_a_larger_epsilon_errs_less(errors):
-    means = dict(told(errors).group_by("epsilon").agg(pl.col("wrong").mean()).iter_rows())
+    means = dict(average_errors(errors).group_by("epsilon").agg(pl.col("wrong").mean()).iter_rows())
     assert means[50.0] < means[0.5]
 
 
 def test_the_table_names_each_error_in_words(errors):
-    text = summary(told(errors), (1, 2))
+    text = summary(average_errors(errors), (1, 2))
     assert "| 0.5 | lowrank | 20 | visits too many or too few |" in text
     assert "| 50 | efpag | 30 | mean relative error |" in text
 
 
 def test_the_figure_has_a_column_for_each_epsilon_and_a_line_for_each_way(errors):
-    figure = over_weeks(told(errors))
+    figure = over_weeks(average_errors(errors))
     panels = [axes for axes in figure.axes if axes.lines]
     assert len(panels) == 4
     assert [axes.get_title("left") for axes in panels[:2]] == ["epsilon 0.5 a week", "epsilon 50 a week"]
@@ -59,8 +67,8 @@ def test_the_figure_has_a_column_for_each_epsilon_and_a_line_for_each_way(errors
 
 def test_visits_too_many_and_too_few_count_alike():
     true = np.array([[4.0, 0.0], [4.0, 2.0]])
-    assert scored(true, np.array([[3.0, 1.0], [4.0, 2.0]]))["wrong"] == pytest.approx(0.2)
-    assert scored(true, np.zeros((2, 2)))["wrong"] == 1.0
+    assert score_map(true, np.array([[3.0, 1.0], [4.0, 2.0]]))["wrong"] == pytest.approx(0.2)
+    assert score_map(true, np.zeros((2, 2)))["wrong"] == 1.0
 
 
 def test_more_people_than_are_simulated_multiply_what_is_counted(tmp_path, monkeypatch):

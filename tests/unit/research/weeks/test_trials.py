@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from density_assets.research.weeks.cities import planned
+from density_assets.research.weeks.cities import plan_city
 from density_assets.research.weeks.counting import WeekCounts, count_week
 from density_assets.research.weeks.trials import FIRST, HELD_OUT, LAST, TRIALS, Stage, effect, happen
 
@@ -13,7 +13,7 @@ TOWERS = 90
 
 @pytest.fixture(scope="module")
 def plan():
-    return planned("small", "patchwork", TOWERS, 3, 3000)
+    return plan_city("small", "patchwork", TOWERS, 3, 3000)
 
 
 @pytest.fixture(scope="module")
