@@ -72,17 +72,12 @@ class Row:
     software: Mapping[str, str] = field(default_factory=dict)
 
     def public_record(self) -> dict[str, Any]:
-        """The charge as plain data, for statements; the order of its keys is part of published bytes."""
+        """Return the charge as plain data, for statements."""
         charge = self.charge
         return {
-            "population": charge.population,
-            "city": charge.city,
-            "week": charge.week,
-            "revision": charge.revision,
+            **charge.identity(),
             "door": charge.door,
             "measurement": charge.measurement,
-            "epsilon": charge.epsilon,
-            "delta": charge.delta,
             "events": [to_record(event) for event in charge.events],
             "at": self.at,
             "hash": self.hash,

@@ -89,8 +89,11 @@ def policy_digest(text: str) -> str:
 def policy_to_sign(accounts: Accounts, text: str) -> bytes:
     """What the officer signs: this text, in this ledger, in place of the policy in force."""
     before = accounts.newest("policy")
-    replaces = before.body["sha256"] if before else None
-    return POLICY_CHANGE + f"ledger {accounts.identity}\nreplaces {replaces or 'none'}\n{text}".encode()
+    return _message(accounts.identity, before.body["sha256"] if before else None, text)
+
+
+def _message(ledger: str, replaces: str | None, text: str) -> bytes:
+    return POLICY_CHANGE + f"ledger {ledger}\nreplaces {replaces or 'none'}\n{text}".encode()
 
 
 def policy_body(accounts: Accounts, text: str, signature: bytes | None) -> dict[str, Any]:
@@ -128,8 +131,8 @@ def _refuse_forged_policy(
     officer = parse_policy(before.body["text"]).officer if before else None
     if officer is None:
         return
-    said = POLICY_CHANGE + f"ledger {identity}\nreplaces {replaces or 'none'}\n{body['text']}".encode()
-    if body["signature"] is None or not holds(bytes.fromhex(officer), said, bytes.fromhex(body["signature"])):
+    message = _message(identity, replaces, body["text"])
+    if body["signature"] is None or not holds(bytes.fromhex(officer), message, bytes.fromhex(body["signature"])):
         raise NotWhole(f"{where} is not signed by the officer whom the policy before it names")
 
 
