@@ -21,7 +21,7 @@ from density_assets.privacy.release import Release
 from density_assets.publication.files import Naming
 from density_assets.publication.keeping import PublishedStays, published_statement
 from density_assets.publication.software import software
-from density_assets.records.confinement import named_files, refuse_our_files
+from density_assets.records.files import named_files, refuse_our_files
 from density_assets.schemes import SCHEMES, learning_scheme
 from density_assets.schemes.asked import asked_release, drawn_release, settings_as_drawn
 from density_assets.schemes.scheme import Plan, Scheme

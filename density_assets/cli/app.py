@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 import typer
 from typer.exceptions import TyperException
 
-from density_assets.cli import asking, assessing, books, keeping, looking, planning, starting, studies, weeks
+from density_assets.cli import books, looking, starting, studies, weeks
 from density_assets.errors import BadInput
 from density_assets.settings.environment import HOME, home_here
 
@@ -24,12 +24,12 @@ app = typer.Typer(
 )
 
 _PANELS: dict[str, tuple[Callable[..., int], ...]] = {
-    "Before the first release": (starting.init, looking.check, planning.plan, assessing.dpia),
+    "Before the first release": (starting.init, looking.check, looking.plan, looking.dpia),
     "Weeks": (weeks.release, weeks.backfill, weeks.rebuild, weeks.final, weeks.evaluate, weeks.purge),
     "Budget and audit": (books.budget, books.verify, books.audit),
-    "Ledger": (keeping.ledger, keeping.policy, keeping.approve, keeping.sign),
+    "Ledger": (books.ledger, books.policy, books.approve, books.sign),
     "Studies": (studies.study, studies.technique, studies.results),
-    "Looking": (asking.ask, looking.ui),
+    "Looking": (looking.ask, looking.ui),
 }
 for _panel, _commands in _PANELS.items():
     for _command in _commands:

@@ -8,15 +8,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
-from density_assets.cli.guess import Guess, path_from
-from density_assets.cli.taken_for import MOST_FILES
+from density_assets.cli.guesses import Guess, path_from
+from density_assets.cli.inspection import MOST_FILES
 from density_assets.errors import BadInput
-from density_assets.geography.lists import is_parquet
-from density_assets.records.damaged_files import named_if_damaged
-from density_assets.records.found_files import of_any_week
-from density_assets.records.understood import Understood, understood
+from density_assets.records.description import Description, describe
+from density_assets.records.files import of_any_week
+from density_assets.records.formats import named_if_damaged
 from density_assets.records.verdict import time_format
 from density_assets.settings.city import CitySettings
 
@@ -42,19 +39,19 @@ def samples_of(visits: str) -> list[Path]:
     return files[:MOST_FILES]
 
 
-def sample_of(visits: str) -> tuple[Path, Understood]:
+def sample_of(visits: str) -> Description:
     """The first of those files that has a record, and what it is taken for; the first of all if none has."""
     files = samples_of(visits)
     with named_if_damaged(files):
-        each = ((file, understood(file, CitySettings.model_construct())) for file in files)
+        each = (describe(file, CitySettings.model_construct()) for file in files)
         first = next(each)
-        return next((one for one in chain([first], each) if one[1].sampled), first)
+        return next((one for one in chain([first], each) if one.sampled), first)
 
 
-def guessed_visits(out: Path, visits: str, events: Path, found: Understood) -> Iterator[Guess]:
-    """The lines about records, but for the first week.
+def guessed_visits(out: Path, visits: str, found: Description) -> Iterator[Guess]:
+    """Yield the lines about records, but for the first week.
 
-    events: one of the files. found: what it is taken for.
+    found: what one of the files is taken for.
     """
     yield Guess("visits", _pattern(visits, out), _kind(found))
     usual, pattern = _usual(found.times), time_format(found)
@@ -66,7 +63,7 @@ def guessed_visits(out: Path, visits: str, events: Path, found: Understood) -> I
         yield Guess("visit_date", found.roles["date"], "the day stands in a column of its own")
     if pattern is not None:
         yield Guess("visit_time_format", pattern, "the year comes last; look whether the day comes before the month")
-    if (usual == "without a zone" and HIVE in visits) or _is_int96(events, found.roles.get("time")):
+    if (usual == "without a zone" and HIVE in visits) or found.times_are_utc:
         yield Guess("visit_timezone", "UTC", "times carry no zone, and Spark, which writes such files, means UTC")
     if not _says_complete(visits):
         yield Guess(
@@ -91,18 +88,9 @@ def _usual(forms: Mapping[Any, int]) -> str:
     return str(max(known, key=known.__getitem__)) if known else ""
 
 
-def _kind(found: Understood) -> str:
+def _kind(found: Description) -> str:
     text = f"{found.kind}{f' ({found.compression})' if found.compression else ''}"
     return f"{text}, delimiter {found.delimiter!r}" if found.delimiter else text
-
-
-def _is_int96(file: Path, column: str | None) -> bool:
-    """Whether a column is of the type in which Spark keeps times, without saying that they are UTC."""
-    if column is None or not is_parquet(file):
-        return False
-    schema = pq.ParquetFile(file).schema
-    types = {schema.column(number).path: schema.column(number).physical_type for number in range(len(schema))}
-    return types.get(column) == "INT96"
 
 
 def first_week_in(visits: str) -> str | None:

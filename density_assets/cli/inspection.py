@@ -1,16 +1,22 @@
-"""What a city's files hold and are taken for, and whether to look again before anything runs (`make check`).
+"""What a city's files hold and are taken for, and whether to look again before anything runs.
+
+What the first files of a week are taken for, in lines for whoever may read their records.
+
+What a city's files hold and are taken for, and whether to look again before anything runs (`make check`).
 
 The report quotes counts of real records: it is for the terminal of those who may read them, and is not stored.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
+from itertools import groupby
+from os.path import commonpath, relpath
 from pathlib import Path
 from textwrap import fill
+from typing import Any
 
 from density_assets.calendar import HOURS, WeekClock, week_clock
-from density_assets.cli.taken_for import first_files, said_of
 from density_assets.errors import BadInput, some
 from density_assets.geography.cells_and_towers import Cells, Towers
 from density_assets.geography.overlaps import overlaps, tower_cells
@@ -19,10 +25,10 @@ from density_assets.geography.regions import city_regions
 from density_assets.geography.source import city_cells, city_footprints, city_towers
 from density_assets.geography.tables import antennas_table
 from density_assets.publication.people import city_factors
-from density_assets.records.confinement import named_files, refuse_our_files
-from density_assets.records.damaged_files import named_if_damaged
-from density_assets.records.found_files import how_to_complete, is_complete, record_files
-from density_assets.records.private_database import private_database
+from density_assets.records.description import ON_CLOCKS, Description, describe
+from density_assets.records.event_files import private_database
+from density_assets.records.files import how_to_complete, is_complete, named_files, record_files, refuse_our_files
+from density_assets.records.formats import ON_SPARK, format_of, named_if_damaged
 from density_assets.records.verdict import (
     Finding,
     Verdict,
@@ -35,9 +41,73 @@ from density_assets.records.verdict import (
 from density_assets.schemes import refuse_without_areas
 from density_assets.schemes.expected import expected_worth
 from density_assets.settings import Settings
+from density_assets.settings.city import CitySettings
 from density_assets.settings.values import is_url
 from resources.sql.ingest import events, unquoted
 from resources.tables.weeks import roots_under
+
+MOST_FILES = 24  # whose first records are looked at
+
+
+def first_files(files: Sequence[Path], city: CitySettings) -> list[Description]:
+    """What the first files are taken for, named from the folder on in which all lie: parts of days are named alike."""
+    names = {file: relpath(file, commonpath([each.parent for each in files])) for file in files[:MOST_FILES]}
+    return [replace(describe(file, city), file=name) for file, name in names.items()]
+
+
+def said_of(files: Sequence[Description], of_week: int, city: CitySettings) -> Iterator[tuple[str, str]]:
+    """Said once for files that are alike; no identifier is repeated.
+
+    of_week: how many files there are, of which some may not have been looked at.
+    """
+    if of_week > len(files):
+        yield "", f"first {len(files)} of {of_week:,} files looked at for what they are; records of all are counted"
+    for _, alike in groupby(sorted(files, key=_layout_of), key=_layout_of):
+        file, *others = alike
+        yield "file", f"{file.file}{f' and {len(others):,} more of its kind' if others else ''}: {_format_words(file)}"
+        yield "columns", ", ".join(f"{name} ({kind})" for name, kind in file.columns)
+        yield "taken for", ", ".join(f"{role}: {column}" for role, column in file.roles.items()) or "nothing known"
+        yield "first", f"{file.sampled:,} records, {file.unreadable:,} of them not readable"
+        yield (
+            "",
+            f"identifiers: {_forms(file.identifiers)}; {file.distinct['as is']:,} different, {file.once:,} seen once",
+        )
+        yield "", f"times: {_times(file, city)}"
+        known = {*file.roles.values()} - {file.roles.get("user")}
+        forms = {name for name, _ in file.columns if name != file.roles.get("user")}  # said once: there may be hundreds
+        yield from (("", _row(row, known if number else forms)) for number, row in enumerate(file.rows))
+
+
+def _layout_of(file: Description) -> str:
+    return f"{file.kind} {file.compression} {file.delimiter} {file.encoding} {file.columns}"
+
+
+def _format_words(file: Description) -> str:
+    mark = f", delimiter {file.delimiter!r}, {file.encoding}" if file.delimiter else ""
+    return f"{file.kind}{f' ({file.compression})' if file.compression else ''}{mark}"
+
+
+def _forms(forms: Mapping[Any, int]) -> str:
+    return ", ".join(f"{number:,} {form}" for form, number in forms.items()) or "none"
+
+
+def _times(file: Description, city: CitySettings) -> str:
+    """Their forms, and on which clocks those are read that carry no zone."""
+    pattern = city.visit_time_format
+    forms = _forms(file.times) if pattern is None else f"written as {pattern} (city.visit_time_format), without a zone"
+    if pattern is None and not {*ON_CLOCKS} & file.times.keys():
+        return forms
+    if city.visit_timezone is not None:
+        return f"{forms}, read as {city.visit_timezone} (city.visit_timezone)"
+    return (
+        f"{forms}, read as {city.timezone} (city.timezone): if they are others', such as UTC, set city.visit_timezone"
+    )
+
+
+def _row(row: Mapping[str, str], columns: Collection[str]) -> str:
+    shown = {name: value if value == value.strip() else repr(value) for name, value in row.items() if name in columns}
+    return "  ".join(f"{name}={value}" for name, value in shown.items())
+
 
 # Records of a week by reason, then usable ones by identifier, by site and by hour, all in one pass: they can be read
 # once.
@@ -190,15 +260,15 @@ def _look_at_records(settings: Settings, towers: Towers, week: date, home: Path,
         return
     files = [file for file in named if isinstance(file, Path)]
     found.lines += _files(settings, week, files)
-    if settings.engine.name == "spark" and (others := [file.name for file in files if file.suffix != ".parquet"]):
-        said = f"on Spark visit files must be .parquet, got {some(others)}: convert them, or use DuckDB"
+    if settings.engine.name == "spark" and (others := [file.name for file in files if not format_of(file).on_spark]):
+        said = f"on Spark visit files must be {ON_SPARK}, got {some(others)}: convert them, or use DuckDB"
         found.findings.append(Finding(Verdict.NOT_READY, said))
     with named_if_damaged(files):
         looked_at = first_files(files, city)
     found.lines += said_of(looked_at, len(files), city)
     found.findings += findings_of_files(looked_at, city)
     of_week = _events(settings, towers, week_clock(week, city.zone), files)
-    found.lines += _records(of_week, week_clock(week, city.zone))
+    found.lines += _record_lines(of_week, week_clock(week, city.zone))
     found.findings += findings_of_week(of_week)
 
 
@@ -232,7 +302,7 @@ def _events(settings: Settings, towers: Towers, clock: WeekClock, files: list[Pa
     return week
 
 
-def _records(week: WeekOfRecords, clock: WeekClock) -> Iterator[tuple[str, str]]:
+def _record_lines(week: WeekOfRecords, clock: WeekClock) -> Iterator[tuple[str, str]]:
     yield "records", f"{week.records.total():,}"
     yield from (("", f"{n:,} {reason}") for reason, n in sorted(week.records.items()))
     yield "seen at", f"{week.towers:,} of {week.sites:,} sites"

@@ -1,17 +1,32 @@
-"""Looking: at the files before anything runs, and at everything in a browser."""
+"""Commands that charge nothing: look at files, plan weeks, draft an assessment, ask a release, serve the web UI.
+
+Looking: at the files before anything runs, and at everything in a browser.
+
+Planning: what a city's weeks will be worth at which promise, before anything is spent.
+
+Assessing: a first draft of what the law asks before records of people are used.
+
+Asking a release: sums of published counts with their intervals; nothing is charged, whatever is asked.
+"""
 
 import sys
+import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from density_assets.cli.options import By, Reason, SettingsFile, Week, act, chosen_week, typed
+from density_assets.cli.studies import research
+from density_assets.errors import BadInput
 
 if TYPE_CHECKING:
     from density_assets.city import City
     from density_assets.privacy.acts import Act
+    from density_assets.research.weeks.rehearsal import Rehearsal
 
 
 def check(
@@ -89,3 +104,142 @@ def ui(
     from density_assets.graph.instance import serve
 
     return serve(City.all_here()[0], port, read_only=read_only)
+
+
+def plan(
+    settings: SettingsFile = None,
+    epsilons: Annotated[str, typer.Option("--epsilons", help="Promises of one week to try.")] = "0.1,0.3,1",
+    people: Annotated[
+        int | None,
+        typer.Option(
+            "--people",
+            min=1,
+            help="How many people the records are of, if settings do not say: inhabitants times market share.",
+        ),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="The default scheme and the first four weeks only, without intervals.")
+    ] = False,
+    out: Annotated[Path, typer.Option("--out", help="Folder of the table and the figure.")] = Path(),
+) -> int:
+    """Rehearse a city's weeks with invented people on its own geography: which errors to expect, at no charge."""
+    from density_assets.city import City
+    from density_assets.graph.console import say
+
+    city = City.here()
+    city.refuse_our_files()
+    asked = _rehearsal_of(city, epsilons, people, quick=quick)
+    rehearsal, ground = research("weeks.rehearsal"), research("weeks.cities").Ground.of(city.settings)
+    with tempfile.TemporaryDirectory() as folder:
+        table = rehearsal.told(rehearsal.rehearse(ground, asked, Path(folder), say))
+    print(
+        f"{city.name}: {len(ground.cells):,} cells, {len(ground.towers):,} sites, {asked.people:,} invented people, "
+        f"delta {asked.delta:g}. No record was read and nothing was charged.\n\n{rehearsal.summary(table, asked.weeks)}"
+    )
+    out.mkdir(parents=True, exist_ok=True)
+    files = [out / f"plan_{city.name}.{kind}" for kind in ("csv", "png", "svg")]
+    table.write_csv(files[0])
+    figure = research("plots.curves").over_weeks(table)
+    for file in files[1:]:
+        figure.savefig(file, dpi=150)
+    print("\n" + "\n".join(map(str, files)))
+    invented = "beside the invented one" if quick else "outside of what two invented ones span"
+    print(f"a real city may lie {invented}; `density budget` says how many weeks fit")
+    return 0
+
+
+def _rehearsal_of(city: "City", epsilons: str, people: int | None, *, quick: bool) -> "Rehearsal":
+    from density_assets.schemes import released_with
+
+    rehearsal = research("weeks.rehearsal")
+    number = people or city.settings.city.people
+    if number is None:
+        raise BadInput(
+            "a rehearsal must know how many people the records are of, inhabitants times your market share, a public "
+            "figure: set city.population or give --people; records are never counted for it"
+        )
+    privacy = city.settings.privacy
+    asked: Rehearsal = rehearsal.Rehearsal(
+        number, _epsilons(city, epsilons), privacy.delta, seed=city.settings.city.seed
+    )
+    if quick:
+        return replace(asked, **rehearsal.QUICK)
+    return replace(asked, beside=tuple(name for name in asked.beside if released_with(name, city.settings)))
+
+
+def _epsilons(city: "City", text: str) -> tuple[float, ...]:
+    try:
+        numbers = sorted({float(each) for each in text.split(",")})
+    except ValueError:
+        raise BadInput(f"--epsilons must be numbers such as 0.1,0.3,1; got {text!r}") from None
+    for number in numbers:
+        city.settings.with_epsilon(number)  # held to the limits of settings
+    return tuple(numbers)
+
+
+def dpia(
+    file: Annotated[
+        Path | None, typer.Argument(help="The file to write, by default dpia_CITY.md; none is replaced.")
+    ] = None,
+    settings: SettingsFile = None,
+) -> int:
+    """Draft a data-protection impact assessment (GDPR, Art. 35) from the settings; no record is read."""
+    from density_assets.publication.assessment import MARK, impact_assessment, left_to_fill
+    from density_assets.settings.environment import settings_here
+
+    meant, _ = settings_here()
+    draft, out = impact_assessment(meant), file or Path(f"dpia_{meant.city.name}.md")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with out.open("x", encoding="utf-8") as written:
+            written.write(draft)
+    except FileExistsError:
+        raise BadInput(f"dpia must write a new file, {out} is there already: name another, or move that one") from None
+    except OSError as problem:
+        raise BadInput(f"dpia must be able to write {out}: {problem.strerror}") from None
+    print(f"{out}: a draft for {meant.city.name}, from its settings alone; no record was read")
+    print(f"{left_to_fill(draft)} places no setting knows: look for **{MARK}")
+    return 0
+
+
+def ask(
+    question: Annotated[str, typer.Argument(help='For example "cells=C0001,C0002 hours=sat:18-23".')],
+    release: Annotated[
+        Path | None,
+        typer.Option("--release", help="A file density_….parquet of a release; by default the newest of the city."),
+    ] = None,
+    week: Annotated[str | None, typer.Option("--week", help="The Monday of the week; by default the last one.")] = None,
+    settings: SettingsFile = None,
+) -> int:
+    """Say how many visits, and people, a release has in some cells or regions and hours, with 95 % intervals; free."""
+    from density_assets.calendar import parse_week
+    from density_assets.publication.questions import answer, asked, newest_counts, read_released
+
+    if release is not None and week is not None:
+        raise BadInput("a question must be about one week: give either --release or --week")
+    if release is None:
+        from density_assets.city import City
+
+        release = newest_counts(City.here().store.release, parse_week(week) if week else None)
+    released = read_released(release)
+    meant = asked(question, released)
+    told = answer(released, meant)
+    print(f"{told.visits:,} visits in {_counted(meant.cells, 'cell')} and {_counted(meant.hours, 'hour')}")
+    if told.people is not None:
+        print(f"{told.people[0]:,} people, by the factors in the release{_between(*told.people[1:])}")
+    if told.interval is None:
+        print("no interval: no file errors_of_sums_… of this release lies beside it (only some schemes publish one)")
+    else:
+        print(f"95 % interval {told.interval[0]:,} to {told.interval[1]:,} (standard error {told.error:,.1f})")
+    if left_out := [hour for hour in meant.hours if not released.counts.happens[hour]]:
+        print(f"without hour {', '.join(map(str, left_out))}, which clocks leave out in this week")
+    print(f"from {release.name}{'; visits, not people' if told.people is None else ''}")
+    return 0
+
+
+def _between(low: int | None, high: int | None) -> str:
+    return "" if low is None or high is None else f": {low:,} to {high:,}"
+
+
+def _counted(things: tuple[int, ...], name: str) -> str:
+    return f"{len(things):,} {name}{'' if len(things) == 1 else 's'}"

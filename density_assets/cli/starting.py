@@ -12,7 +12,7 @@ import typer
 from density_assets.errors import BadInput
 
 if TYPE_CHECKING:
-    from density_assets.cli.guess import Beginning, Guess
+    from density_assets.cli.guesses import Beginning, Guess
 
 
 def init(
@@ -38,8 +38,7 @@ def init(
     yes: Annotated[bool, typer.Option("--yes", help="Take every guess without asking.")] = False,
 ) -> int:
     """Write a first settings file, guessed from your files; every line says why, and none what you promise."""
-    from density_assets.cli.first_settings import guesses, settings_text, with_answers
-    from density_assets.cli.guess import Beginning
+    from density_assets.cli.guesses import Beginning, guesses, settings_text, with_answers
 
     if out.exists():
         raise BadInput(f"init must write a new file, {out} is there already: name another, or edit that one")
@@ -75,13 +74,13 @@ def _refuse_both(said: str, *options: object) -> None:
 
 def _columns(beginning: "Beginning") -> str:
     """The columns of the antenna list and of an event file, as the end of a message."""
-    from density_assets.cli.first_settings import antennas
     from density_assets.cli.first_visits import sample_of
+    from density_assets.cli.guesses import antennas
 
     of_towers = f"columns of {beginning.towers.name}: {', '.join(antennas(beginning.towers).columns)}"
     if beginning.visits is None:
         return f" ({of_towers})"
-    _, events = sample_of(beginning.visits)
+    events = sample_of(beginning.visits)
     return f" ({of_towers}; of the event files: {', '.join(name for name, _ in events.columns)})"
 
 
@@ -114,7 +113,7 @@ def _refuse_ours(beginning: "Beginning") -> None:
     """Raise if a file that is looked at is one that this software keeps."""
     from density_assets.cli.first_visits import samples_of
     from density_assets.geography.lists import public_files
-    from density_assets.records.confinement import refuse_our_files
+    from density_assets.records.files import refuse_our_files
     from density_assets.settings.environment import home_here
     from resources.tables.weeks import roots_under
 

@@ -24,7 +24,7 @@ from density_assets.city import City
 from density_assets.errors import BadInput
 from density_assets.graph.naming import FINAL, GROUPS, WRITER, everything, instance_folder, key, own, weekly_partitions
 from density_assets.privacy.zones import Zone
-from density_assets.records.found_files import how_to_complete, is_complete, says_which_week
+from density_assets.records.files import how_to_complete, is_complete, says_which_week
 from density_assets.settings import Settings
 from density_assets.settings.values import is_url
 from resources.alerts import Alert, deliver, quotable

@@ -17,8 +17,7 @@ from density_assets.graph.step import Made, RecordStep
 from density_assets.people.population import simulate_week
 from density_assets.privacy.zones import Zone
 from density_assets.publication.pictures import value_map, week_rhythm
-from density_assets.records.confinement import refuse_our_files
-from density_assets.records.found_files import how_to_complete, is_complete, record_files
+from density_assets.records.files import how_to_complete, is_complete, record_files, refuse_our_files
 from resources.sql.ingest import write_simulated
 from resources.sql.models import model
 from resources.sql.parameters import model_parameters

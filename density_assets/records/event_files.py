@@ -8,19 +8,17 @@ person's odd record could change how everybody else's are read; could a record s
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import reduce
 from pathlib import Path
-from threading import Lock
+from tempfile import TemporaryDirectory
 
 import duckdb
-import pyarrow as pa
 
 from density_assets.errors import BadInput
-from density_assets.records.csv_files import Layout, layout, text_ending
-from density_assets.records.damaged_files import named_if_damaged
-from density_assets.records.parquet_files import open_by_types
-from density_assets.records.text_files import UNREADABLE, lines
-from density_assets.records.times import (
+from density_assets.geography.lists import TO_UTF8
+from density_assets.records.formats import named_if_damaged, open_files
+from density_assets.records.values import (
     INTEGERS,
     NUMBERS,
     formatted,
@@ -32,7 +30,18 @@ from density_assets.records.times import (
 from density_assets.settings.city import CitySettings
 from density_assets.sql_names import literal, quoted
 
-COUNTING = Lock()  # the database may read several streams at once
+
+@contextmanager
+def private_database() -> Iterator[duckdb.DuckDBPyConnection]:
+    """Yield a database in memory that leaves nothing behind.
+
+    What does not fit memory goes where only its owner can read. Left to itself, the database would spill into the
+    folder one happens to be in.
+    """
+    with TemporaryDirectory() as spill, duckdb.connect(config={"temp_directory": spill}) as connection:
+        yield connection
+
+
 COLUMNS = ("visit_user", "visit_date", "visit_time", "visit_tower")  # settings that name columns
 EXACT = 2**53  # below it no two whole numbers are one floating point number
 BLANKS = " \t\u00a0"
@@ -58,7 +67,9 @@ def open_records(
     rejected: counts what of the files is no record, by reason, while the records are read.
     """
     with named_if_damaged(files):
-        parts = [_as_records(raw, files[0], city) for raw in _read(connection, files, named_columns(city), rejected)]
+        parts = [
+            _as_records(raw, files[0], city) for raw in open_files(connection, files, named_columns(city), rejected)
+        ]
     return reduce(lambda one, other: one.union(other), parts)
 
 
@@ -130,68 +141,6 @@ def no_records(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyRelation
     )
 
 
-def _read(
-    connection: duckdb.DuckDBPyConnection, files: list[Path], wanted: dict[str, str], rejected: Counter[str]
-) -> list[duckdb.DuckDBPyRelation]:
-    if all(file.suffix.lower() == ".parquet" for file in files):
-        return open_by_types(connection, files, wanted)
-    if all(map(text_ending, files)):
-        return _read_csv(connection, files, wanted, rejected)
-    kinds = ", ".join(sorted({"".join(file.suffixes[-2:]) for file in files}))
-    raise BadInput(
-        f"visit files must all be .parquet or all .csv, .txt or .tsv (also .gz and .zst), got {kinds} (in {files[0]})"
-    )
-
-
-def _read_csv(
-    connection: duckdb.DuckDBPyConnection, files: list[Path], wanted: dict[str, str], rejected: Counter[str]
-) -> list[duckdb.DuckDBPyRelation]:
-    """The wanted columns of all files, those of the same layout together.
-
-    A line with more or fewer fields than the first is a record of which nothing is known, not even the user.
-    """
-    by_layout: dict[Layout, list[Path]] = {}
-    for file in files:
-        by_layout.setdefault(_layout(file, wanted), []).append(file)
-    return [_cut(connection, same, how, wanted, rejected) for how, same in by_layout.items()]
-
-
-def _layout(file: Path, wanted: dict[str, str]) -> Layout:
-    found = layout(file, wanted.values())
-    for setting, column in wanted.items():
-        if found.columns.count(column) != 1:
-            # The first line is not quoted here: without a header it would be somebody's record.
-            many = "named more than once" if column in found.columns else "not"
-            raise BadInput(f"{file.name}: {setting} must name a column of the file, {column!r} is {many} in line 1")
-    return found
-
-
-def _cut(
-    connection: duckdb.DuckDBPyConnection,
-    files: list[Path],
-    how: Layout,
-    wanted: dict[str, str],
-    rejected: Counter[str],
-) -> duckdb.DuckDBPyRelation:
-    schema = pa.schema({"line": pa.large_string()})
-    stream = connection.from_arrow(pa.RecordBatchReader.from_batches(schema, _records(files, schema, rejected)))
-    split = stream.project(f"{how.fields} as field")
-    whole = split.project(f"case when len(field) = {len(how.columns)} then field end as field")
-    return whole.project(", ".join(f"{how.field(name)} as {quoted(name)}" for name in dict.fromkeys(wanted.values())))
-
-
-def _records(files: list[Path], schema: pa.Schema, rejected: Counter[str]) -> Iterator[pa.RecordBatch]:
-    """The lines of all files but the first of each, which names the columns; those that are no text are counted."""
-    for file in files:
-        first = 1
-        for some in lines(file):
-            records, first = some[first:], 0 if len(some) else first
-            if records.null_count:
-                with COUNTING:
-                    rejected[UNREADABLE] += records.null_count
-            yield pa.record_batch([records.drop_null()], schema)
-
-
 def _user_expression(column: str, kind: str, file: Path, form: str) -> str:
     """Bytes as their hexadecimal digits; text in the form of the settings; whole numbers with a point as digits."""
     if kind in INTEGERS:
@@ -231,3 +180,39 @@ def _tower_expression(column: str, kind: str, file: Path) -> str:
     if kind not in (*INTEGERS, "VARCHAR", "UBIGINT", "UUID") and not kind.startswith("DECIMAL"):
         raise BadInput(f"towers must be numbers or text, column {column!r} of {file} is {kind}")
     return f"cast({quoted(column)} as varchar)"
+
+
+USABLE, LEFT_OUT = "usable", "left out by visit_where"
+# What to look at, by the reason that records are not used.
+SETTINGS = {
+    "no user": "city.visit_user",
+    "time not readable": "city.visit_time, city.visit_date and city.visit_time_format",
+    "hour that does not exist": "city.visit_timezone",
+    "outside the week": "city.visit_time, city.visit_timezone, city.timezone and the files of the week",
+    "unknown tower": "city.visit_tower and city.tower_id, which must spell antennas alike, with blanks and zeros",
+    "tower outside the city": "city.cells and city.tower_crs",
+    "line not readable": f"the files, which must be UTF-8: {TO_UTF8}",
+}
+
+
+def mostly_unusable(records: Mapping[str, int]) -> str:
+    """Return what to look at if most records of a week cannot be used, or there are none; else nothing.
+
+    The answer depends on records. It is for whoever may read them, and stops no release: that it was stopped would tell
+    everybody. A release of records that cannot be used is noise, and is paid for all the same.
+
+    records: how many are usable, and how many are not by reason.
+    """
+    asked = {why: n for why, n in records.items() if why != LEFT_OUT}
+    total, usable = sum(asked.values()), asked.get(USABLE, 0)
+    if not total and records.get(LEFT_OUT):
+        return f"some records must be wanted, {records[LEFT_OUT]:,} of them are {LEFT_OUT}: look at city.visit_where"
+    if not total:
+        return "there must be records to release, found none: look at city.visits"
+    if 2 * usable >= total:
+        return ""
+    reason, count = max(((why, n) for why, n in asked.items() if why != USABLE), key=lambda item: item[1])
+    return (
+        f"most records must be usable, {usable:,} of {total:,} are ({count:,} {reason}): look at "
+        f"{SETTINGS.get(reason, 'the files')}. A release of them would be noise, and would be charged"
+    )

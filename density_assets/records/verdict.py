@@ -2,6 +2,10 @@
 
 A verdict is advice for whoever may read the records, and is stored nowhere: it stops no release and allows none,
 because that a week was stopped would tell everybody what is in it.
+
+Records of a city are fewest some hours after midnight, whoever sends them. Where some other stretch of the day has
+clearly fewer, times were read off other clocks than those they were written by: a zone off by five hours or more. One
+that is off by less moves the quietest hours within the night, and is not reported.
 """
 
 from calendar import day_name
@@ -11,12 +15,31 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from statistics import median
 
-from density_assets.records.nights import DAY, quieter_than_night
-from density_assets.records.text_files import UNREADABLE
-from density_assets.records.times import year_last
-from density_assets.records.understood import Understood
-from density_assets.records.usable import LEFT_OUT, SETTINGS, USABLE, mostly_unusable
+from density_assets.records.csv_files import UNREADABLE
+from density_assets.records.description import Description
+from density_assets.records.event_files import LEFT_OUT, SETTINGS, USABLE, mostly_unusable
+from density_assets.records.values import year_last
 from density_assets.settings.city import CitySettings
+
+DAY, STRETCH = 24, 4  # hours
+NIGHTS = range(8)  # where the middle of the quietest stretch of a day may lie: 0:00 to 7:00
+CLEARLY_FEWER = 2 / 3  # of the quietest stretch of the night: so few are no chance among a thousand even records
+
+
+def quieter_than_night(records: Sequence[int]) -> tuple[int, int] | None:
+    """The stretch of a day, from hour to hour, with clearly fewer records than any of the night; none if there is none.
+
+    records: how many lie in each hour of the day, on the city's clocks.
+    """
+    around = {
+        middle: sum(records[(middle + hour) % DAY] for hour in range(-STRETCH // 2, STRETCH // 2))
+        for middle in range(DAY)
+    }
+    quietest = min(around, key=around.__getitem__)
+    if around[quietest] >= CLEARLY_FEWER * min(around[middle] for middle in NIGHTS):
+        return None
+    return (quietest - STRETCH // 2) % DAY, (quietest + STRETCH // 2) % DAY
+
 
 FEW_USABLE = 0.9  # of the records: below it somebody should know why
 LOST_LINES = 0.001  # of the records: letters with accents are lost together with what has them in its name
@@ -157,8 +180,8 @@ def findings_of_geography(antennas: int, outside: int, warnings: Sequence[str]) 
     return [Finding(Verdict.LOOK, text) for text in (*found, *warnings)]
 
 
-def findings_of_files(files: Sequence[Understood], city: CitySettings) -> list[Finding]:
-    """What speaks against how files are understood, with what to write into the settings."""
+def findings_of_files(files: Sequence[Description], city: CitySettings) -> list[Finding]:
+    """What speaks against how files are describe, with what to write into the settings."""
     wanted: dict[str, str] = {}  # by what to write: said of the first file that needs it
     for file in files:
         for line in suggestions(file, city):
@@ -168,7 +191,7 @@ def findings_of_files(files: Sequence[Understood], city: CitySettings) -> list[F
     return [Finding(Verdict.LOOK, text) for text in (*spoiled[:1], *said)]
 
 
-def _spoiled(file: Understood) -> str:
+def _spoiled(file: Description) -> str:
     """What an export did to the lines or identifiers of a file, if it is most of them."""
     if file.unreadable > (1 - FEW_USABLE) * file.sampled:
         return (
@@ -188,7 +211,7 @@ def _spoiled(file: Understood) -> str:
     return ""
 
 
-def suggestions(file: Understood, city: CitySettings) -> list[str]:
+def suggestions(file: Description, city: CitySettings) -> list[str]:
     """Lines for [city] that a file seems to need, each with why."""
     said = [
         f'{key} = "{file.roles[role]}"  # no column {named!r} in {file.file}'
@@ -199,33 +222,33 @@ def suggestions(file: Understood, city: CitySettings) -> list[str]:
         )
         if role in file.roles and named not in dict(file.columns)
     ]
-    return [*said, *_days(file, city), *_formats(file, city), *_spellings(file, city), *_zones(file, city)]
+    return [*said, *_suggest_date(file, city), *_formats(file, city), *_spellings(file, city), *_zones(file, city)]
 
 
-def _days(file: Understood, city: CitySettings) -> Iterator[str]:
+def _suggest_date(file: Description, city: CitySettings) -> Iterator[str]:
     """Where the day of a time of day stands, if settings do not say."""
     if city.visit_date is None and "date" in file.roles and _mostly_of_day(file):
         yield f'visit_date = "{file.roles["date"]}"  # times are times of day'
 
 
-def _mostly_of_day(file: Understood) -> bool:
+def _mostly_of_day(file: Description) -> bool:
     return 2 * file.times.get("time of day", 0) > file.sampled
 
 
-def time_format(file: Understood) -> str | None:
+def time_format(file: Description) -> str | None:
     """How times seem to be written, where the year comes last: which only settings can tell."""
     wanted = ("date", "time") if "time of day" in file.times else ("time",)
     columns = [file.roles[role] for role in wanted if role in file.roles]
     return year_last([" ".join(row.get(column, "") for column in columns) for row in file.rows])
 
 
-def _formats(file: Understood, city: CitySettings) -> Iterator[str]:
+def _formats(file: Description, city: CitySettings) -> Iterator[str]:
     if city.visit_time_format is None and (pattern := time_format(file)):
         other = "" if "." in pattern else ", or the month before it?"
         yield f'visit_time_format = "{pattern}"  # the year comes last: is the day first{other or "?"}'
 
 
-def _spellings(file: Understood, city: CitySettings) -> Iterator[str]:
+def _spellings(file: Description, city: CitySettings) -> Iterator[str]:
     """What to say where one identifier may be spelled in several ways; of text that is no number nobody can tell."""
     forms, numbers = file.distinct, file.identifiers.get("digits", 0) + file.identifiers.get("integer", 0)
     if city.user_form != "as is" or 2 * numbers < sum(file.identifiers.values()) or forms["digits"] == forms["as is"]:
@@ -235,7 +258,7 @@ def _spellings(file: Understood, city: CitySettings) -> Iterator[str]:
     yield f'user_form = "{form}"  # {fewer:,} of {forms["as is"]:,} identifiers looked at seem to be other spellings'
 
 
-def _zones(file: Understood, city: CitySettings) -> Iterator[str]:
+def _zones(file: Description, city: CitySettings) -> Iterator[str]:
     if file.kind == "parquet" and "without a zone" in file.times and city.visit_timezone is None:
         zone = city.timezone
         yield f'visit_timezone = "UTC"  # times carry no zone and are read as {zone}; name theirs'

@@ -22,7 +22,7 @@ from duckdb import ColumnExpression, ConstantExpression
 from density_assets.calendar import WeekClock
 from density_assets.damage import ARROW_DAMAGE
 from density_assets.errors import BadInput
-from density_assets.records.found_files import RecordFile
+from density_assets.records.files import RecordFile
 from density_assets.settings import EngineSettings
 from density_assets.settings.city import CitySettings
 from resources.faults import fault

@@ -13,8 +13,8 @@ import polars as pl
 import pyarrow as pa
 
 from density_assets.calendar import HOURS, WeekClock, zone_of_records
-from density_assets.records.found_files import RecordFile
-from density_assets.records.usable import mostly_unusable
+from density_assets.records.event_files import mostly_unusable
+from density_assets.records.files import RecordFile
 from density_assets.settings.city import CitySettings
 from resources.sql.models import Model
 from resources.tables.store import Store

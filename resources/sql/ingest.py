@@ -24,9 +24,8 @@ from density_assets.calendar import WeekClock
 from density_assets.damage import STREAM_DAMAGE
 from density_assets.geography.cells_and_towers import Towers
 from density_assets.people.population import VisitChunk
-from density_assets.records.damaged_files import unreadable
-from density_assets.records.event_files import no_records, open_records
-from density_assets.records.usable import USABLE
+from density_assets.records.event_files import USABLE, no_records, open_records
+from density_assets.records.formats import unreadable
 from density_assets.settings.city import CitySettings
 from resources.faults import fault
 from resources.sql.engine import KEYS, Report, clock_parameters, unusable_warning

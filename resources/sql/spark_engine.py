@@ -14,8 +14,8 @@ import pyarrow as pa
 import sqlglot
 
 from density_assets.calendar import WeekClock
-from density_assets.records.found_files import RecordFile
-from density_assets.records.usable import USABLE
+from density_assets.records.event_files import USABLE
+from density_assets.records.files import RecordFile
 from density_assets.settings import EngineSettings
 from density_assets.settings.city import CitySettings
 from resources.sql.engine import PER_USER, Report, clock_parameters, small_tables, unusable_warning, used

@@ -8,6 +8,7 @@ hold, and one person's odd record would stop everybody's week.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -24,9 +25,9 @@ from density_assets.records.event_files import (
     not_comparable,
     says,
 )
-from density_assets.records.found_files import store_of
-from density_assets.records.times import SECONDS
-from density_assets.records.values import FARTHEST, FARTHEST_DAY, MOST, UNITS
+from density_assets.records.files import store_of
+from density_assets.records.formats import ON_SPARK, format_of
+from density_assets.records.values import FARTHEST, FARTHEST_DAY, MOST, SECONDS, UNITS
 from density_assets.settings.city import CitySettings
 from density_assets.settings.values import is_url
 from density_assets.sql_names import backquoted
@@ -113,8 +114,8 @@ def hadoop_path(name: str) -> str:
 def _columns(file: str, wanted: Mapping[str, str]) -> Columns:
     system, inside = store_of(file)
     shown = inside.rsplit("/", 1)[-1]
-    if not shown.endswith(".parquet"):
-        raise BadInput(f"on Spark visit files must be .parquet, got {shown}: convert it, or use DuckDB")
+    if not format_of(Path(shown)).on_spark:
+        raise BadInput(f"on Spark visit files must be {ON_SPARK}, got {shown}: convert it, or use DuckDB")
     try:
         with system.open(inside, "rb") as content, pq.ParquetFile(content) as parquet:
             arrow, stored = parquet.schema_arrow, parquet.schema

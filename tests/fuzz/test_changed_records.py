@@ -21,7 +21,7 @@ from spoiled_files import FIELDS, raw_exceptions, spoiled_bytes, spoiled_lines
 
 from density_assets.calendar import week_clock
 from density_assets.errors import BadInput
-from density_assets.records.understood import understood
+from density_assets.records.description import describe
 from density_assets.settings import EngineSettings
 from density_assets.settings.city import CitySettings
 from resources.sql.duckdb_engine import DuckdbEngine
@@ -120,7 +120,7 @@ def test_what_is_said_of_a_changed_file_names_nobody(store, tmp_path):
         plain = rng.choice([CSV, CSV_APART])
         file = tmp_path / "r.csv"
         file.write_bytes(rng.choice([spoiled_lines, spoiled_bytes])(plain, rng))
-        said = understood(file, CITY)
+        said = describe(file, CITY)
         assert said.sampled >= said.unreadable + len(said.rows)
         for row in said.rows:
             plain_columns = {said.roles.get(role) for role in ("date", "time", "tower")}

@@ -8,8 +8,7 @@ from spoiled_files import raw_exceptions, spoiled_toml
 from density_assets.calendar import week_clock
 from density_assets.errors import BadInput
 from density_assets.geography.source import city_cells
-from density_assets.records.confinement import named_files, refuse_our_files
-from density_assets.records.found_files import record_files
+from density_assets.records.files import named_files, record_files, refuse_our_files
 from density_assets.settings import Settings, load_settings
 from resources.sql.duckdb_engine import DuckdbEngine
 from resources.tables.stamps import stamp_values

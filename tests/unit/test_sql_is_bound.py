@@ -33,8 +33,10 @@ OURS = {
         **dict.fromkeys(("chosen", "typed"), "made of quoted names and types of ours"),
         "values": "marks of parameters",
     },
+    "density_assets/records/csv_files.py": dict.fromkeys(
+        ("how.fields", "how.field(name)", "len(how.columns)"), "made of numbers and one of four marks"
+    ),
     "density_assets/records/event_files.py": {
-        **dict.fromkeys(("how.fields", "how.field(name)", "len(how.columns)"), "made of numbers and one of four marks"),
         **dict.fromkeys(("user", "tower", "_time(types, file, city)"), "made of quoted names"),
         **dict.fromkeys(("moment", "wall_clock"), "made of a constant name and a literal"),
         "wanted": "made of quoted names and literals",

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from density_assets.calendar import HOURS
 from density_assets.errors import BadInput
-from density_assets.records.parquet_files import column_names, open_columns
+from density_assets.records.formats import column_names, open_columns
 from density_assets.research.traces.matrix import Traces, binary
 from density_assets.research.traces.recipe import FILE, Recipe, Tally, read_recipe
 from density_assets.research.traces.trace_records import (

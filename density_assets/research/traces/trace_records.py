@@ -33,10 +33,10 @@ from numpy.typing import NDArray
 from density_assets.calendar import HOURS, week_clock
 from density_assets.damage import POLARS_DAMAGE, STREAM_DAMAGE
 from density_assets.errors import BadInput, missing_column
-from density_assets.records.parquet_files import column_names, open_columns
-from density_assets.records.private_database import private_database
-from density_assets.records.text_files import lines, opened
-from density_assets.records.times import time_expressions
+from density_assets.records.csv_files import lines, open_text
+from density_assets.records.event_files import private_database
+from density_assets.records.formats import column_names, open_columns
+from density_assets.records.values import time_expressions
 from density_assets.research.traces.recipe import FILE, Recipe, Tally
 from density_assets.sql_names import literal, quoted
 
@@ -163,7 +163,7 @@ def _matching_columns(columns: Sequence[str], recipe: Recipe, keys: Sequence[str
 
 def _header(file: Path, recipe: Recipe, keys: Sequence[str]) -> str | None:
     """The first line that is not blank, if it names columns."""
-    with opened(file) as content:
+    with open_text(file) as content:
         start = content.read(HEADER_BYTES).decode("latin-1")
     line = next((line for line in re.split(r"[\r\n]", start) if line.strip()), "")
     names = _split(line)[1]

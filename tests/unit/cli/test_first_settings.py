@@ -8,11 +8,9 @@ import polars as pl
 import pytest
 from runs import MONDAY
 
-from density_assets.cli.first_settings import settings_text
-from density_assets.cli.guess import Guess
+from density_assets.cli.guesses import Guess, nearest_zone, settings_text
 from density_assets.cli.inspection import inspect
 from density_assets.errors import BadInput
-from density_assets.geography.nearest_zone import nearest_zone
 from density_assets.records.verdict import Verdict
 from density_assets.settings import PrivacySettings, load_settings
 

@@ -3,7 +3,7 @@
 import pytest
 from runs import MONDAY
 
-from density_assets.cli import taken_for
+from density_assets.cli import inspection
 from density_assets.cli.inspection import inspect
 from density_assets.records.verdict import Verdict
 from density_assets.settings import load_settings
@@ -37,7 +37,7 @@ def test_it_is_said_on_which_clocks_times_without_a_zone_are_read(town, tmp_path
 
 
 def test_it_is_said_how_many_of_many_files_are_looked_at(town, tmp_path, monkeypatch):
-    monkeypatch.setattr(taken_for, "MOST_FILES", 2)
+    monkeypatch.setattr(inspection, "MOST_FILES", 2)
     for number in range(2):
         town.write_visits("ann,2007-09-10 08:10:00,A\n", f"part-{number}.csv")
     assert not [line for line in lines(town, tmp_path) if "looked at" in line]

@@ -13,7 +13,7 @@ from density_assets.geography.cells import read_cells
 from density_assets.geography.lists import public_files
 from density_assets.geography.source import city_cells, city_towers
 from density_assets.geography.towers import read_towers
-from density_assets.records.confinement import refuse_our_files
+from density_assets.records.files import refuse_our_files
 from density_assets.settings import load_settings
 
 INSIDE = {"A": (X0 + 500.5, Y0 + 500), "B": (X0 + 1500, Y0 + 500)}

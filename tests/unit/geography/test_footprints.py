@@ -12,7 +12,7 @@ from town import make_town
 
 from density_assets.city import City
 from density_assets.cli.inspection import inspect
-from density_assets.cli.planning import plan
+from density_assets.cli.looking import plan
 from density_assets.definitions import build
 from density_assets.errors import BadInput
 from density_assets.geography.cells_and_towers import geography_hash

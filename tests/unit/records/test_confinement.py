@@ -9,8 +9,7 @@ from density_assets.city import City
 from density_assets.definitions import build
 from density_assets.errors import BadInput
 from density_assets.graph.worker import hidden_from_releases
-from density_assets.records.confinement import named_files, refuse_our_files
-from density_assets.records.found_files import is_complete, record_files
+from density_assets.records.files import is_complete, named_files, record_files, refuse_our_files
 from density_assets.settings import load_settings
 from resources.tables.store import Store
 from resources.tables.weeks import note_root, roots_under

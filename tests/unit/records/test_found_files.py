@@ -8,7 +8,7 @@ import pytest
 
 from density_assets.calendar import week_clock
 from density_assets.errors import BadInput
-from density_assets.records.found_files import how_to_complete, is_complete, record_files, says_which_week
+from density_assets.records.files import how_to_complete, is_complete, record_files, says_which_week
 from density_assets.settings import Settings, load_settings
 from density_assets.settings.city import CitySettings
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from density_assets.people.rhythms import WAKING
-from density_assets.records.nights import quieter_than_night
+from density_assets.records.verdict import quieter_than_night
 
 ASLEEP = [9] * 2 + [2] * 4 + [9] * 18  # from 2h to 6h
 

@@ -10,7 +10,7 @@ import pytest
 
 from density_assets.errors import BadInput
 from density_assets.records.event_files import open_records
-from density_assets.records.found_files import is_complete, record_files
+from density_assets.records.files import is_complete, record_files
 from density_assets.settings import Settings
 from density_assets.settings.city import CitySettings
 

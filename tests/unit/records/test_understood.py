@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from density_assets.errors import BadInput
-from density_assets.records.understood import identifier_form, time_form, understood
+from density_assets.records.description import describe, identifier_form, time_form
 from density_assets.settings.city import CitySettings
 
 CITY = CitySettings.model_construct()
@@ -17,7 +17,7 @@ CITY = CitySettings.model_construct()
 def told(file: Path, content: bytes = b"", **columns: str):
     if content:
         file.write_bytes(content)
-    return understood(file, CitySettings.model_construct(**columns))
+    return describe(file, CitySettings.model_construct(**columns))
 
 
 def test_a_semicolon_csv_with_date_and_time_apart(tmp_path):

@@ -14,7 +14,7 @@ from object_store import KEYS, s3_server
 
 from density_assets.calendar import week_clock
 from density_assets.errors import BadInput
-from density_assets.records.found_files import is_complete, record_files
+from density_assets.records.files import is_complete, record_files
 from density_assets.settings import EngineSettings, Settings
 from density_assets.settings.city import CitySettings
 from resources.sql.duckdb_engine import DuckdbEngine

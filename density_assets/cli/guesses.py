@@ -1,13 +1,23 @@
 """A first settings file, guessed from names, headers and public tables of the files that a person gives.
 
+A line of a first settings file as it is guessed, and how names and paths are.
+
+The time zone of a place, guessed from the towns that the zone database names, for a person to confirm.
+
+A first settings file, guessed from names, headers and public tables of the files that a person gives.
+
 Every guess is a line with its reason, for a person to confirm. What a release promises, how much one person may count,
 what a year may cost and how many people there are is nobody's guess: it is decided, or a public figure. Of records only
 the form is looked at (header, types of columns, whether times carry a zone): no value of a record is written down.
 """
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -17,13 +27,83 @@ import polars as pl
 from numpy.typing import NDArray
 
 from density_assets.cli.first_visits import first_week_in, guessed_visits, sample_of
-from density_assets.cli.guess import Beginning, Guess, first_of, path_from
 from density_assets.errors import BadInput, nearest
 from density_assets.geography.cells import DEGREES, read_frame
 from density_assets.geography.lists import public_files, read_whole_file
-from density_assets.geography.nearest_zone import nearest_zone
-from density_assets.records.usual_names import USUAL, bare, named_as
+from density_assets.records.description import USUAL, bare, named_as
 from density_assets.settings.city import CITY_NAME, CitySettings
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """What a person begins a city with: of cells and a grid one, of visits and users one.
+
+    boundary: within which a grid's squares are the city's; without one, they lie around the antennas.
+    visits: a pattern of records. users: how many people to simulate, where there are no records.
+    """
+
+    towers: Path
+    cells: Path | None = None
+    grid: str | None = None
+    boundary: Path | None = None
+    visits: str | None = None
+    users: int | None = None
+
+    @property
+    def areas(self) -> Path | None:
+        """The file that says where the city is, if one does."""
+        return self.boundary if self.cells is None else self.cells
+
+    @property
+    def geography(self) -> list[Path]:
+        """The public files."""
+        return [self.towers, *(() if self.areas is None else (self.areas,))]
+
+
+@dataclass(frozen=True)
+class Guess:
+    """One line of [city]: what it would say, and why; without a value nothing could be guessed."""
+
+    key: str
+    value: str | None
+    why: str
+
+
+def first_of(columns: Sequence[str], usual: Sequence[str]) -> str | None:
+    """The column with the first of the usual names, else the first column."""
+    return named_as(columns, usual) or next(iter(columns), None)
+
+
+def path_from(path: Path, out: Path) -> str:
+    """As the settings file writes it: from its folder on, if it lies below, else whole."""
+    whole, folder = Path(os.path.abspath(path)), Path(os.path.abspath(out)).parent
+    return whole.relative_to(folder).as_posix() if whole.is_relative_to(folder) else str(whole)
+
+
+def nearest_zone(latitude: float, longitude: float) -> str:
+    """The zone whose town is nearest, by degrees."""
+    towns, names = _towns()
+    here, there = np.radians([latitude, longitude]), np.radians(towns)
+    # The larger the cosine of the angle between two places, the nearer they are.
+    along = np.cos(there[:, 0]) * np.cos(here[0]) * np.cos(there[:, 1] - here[1])
+    return names[int(np.argmax(np.sin(there[:, 0]) * np.sin(here[0]) + along))]
+
+
+@cache
+def _towns() -> tuple[list[tuple[float, ...]], list[str]]:
+    """Latitude and longitude of the town of every zone, and its name."""
+    text = (files("tzdata") / "zoneinfo" / "zone1970.tab").read_text(encoding="utf-8")
+    lines = [line.split("\t") for line in text.splitlines() if not line.startswith("#")]
+    return [tuple(map(_degrees, re.findall(r"[+-]\d+", line[1]))) for line in lines], [line[2] for line in lines]
+
+
+def _degrees(text: str) -> float:
+    """Degrees from ISO 6709: `+4852`, `-0740023` with minutes and perhaps seconds."""
+    sign, digits = text[0], text[1:]
+    whole = 2 if len(digits) in (4, 6) else 3
+    minutes, seconds = (int(digits[start : start + 2] or 0) for start in (whole, whole + 2))
+    return (-1 if sign == "-" else 1) * (int(digits[:whole]) + minutes / 60 + seconds / 3600)
+
 
 IDENTIFIERS = (
     *("cell_id", "grid_id", "zone_id", "zone", "code", "dcomiris", "code_iris", "insee", "codgeo"),
@@ -47,13 +127,13 @@ def guesses(out: Path, beginning: Beginning) -> Iterator[Guess]:
         else read_frame(beginning.areas, None, "cells" if beginning.cells else "boundary")
     )
     rows, visits = antennas(beginning.towers), beginning.visits
-    events, found = (None, None) if visits is None else sample_of(visits)
+    found = None if visits is None else sample_of(visits)
     yield Guess("name", _name(out), "folder of the city under DENSITY_HOME")
     yield from _grid(out, beginning) if beginning.grid else _cells(out, beginning, areas)
     yield from _system(areas)
     yield from _towers(out, beginning.towers, rows, areas, None if found is None else found.roles.get("tower"))
-    if visits is not None and events is not None and found is not None:
-        yield from guessed_visits(out, visits, events, found)
+    if visits is not None and found is not None:
+        yield from guessed_visits(out, visits, found)
         yield Guess("first_week", first_week_in(visits), "the Monday of the earliest week that a path names")
     else:
         users = None if beginning.users is None else str(beginning.users)

@@ -1,11 +1,18 @@
-"""Finding a week's files of records: on this machine by a pattern of paths, elsewhere by a pattern of a URL.
+"""Files of records: where a week's files are, and where files of a person's own may not lie.
+
+Finding a week's files of records: on this machine by a pattern of paths, elsewhere by a pattern of a URL.
 
 `{week}` in a pattern stands for the Monday, `{year}`, `{month}` and `{day}` for each day of the week: those on which
 any of its moments fall, in the zone of the records. Months and days may be written with or without a zero before them.
+
+Where files of a person's own may lie: anywhere but among what this software keeps.
+
+Read back as an input, a confidential table would pass for a public list, or one population's records for another's:
+ways around the doors that the asset graph cannot see. Written to as a file of alerts, the ledger would be no more.
 """
 
 import glob
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from pathlib import Path
 
@@ -14,7 +21,9 @@ from fsspec.core import url_to_fs
 
 from density_assets.calendar import week_clock
 from density_assets.errors import BadInput, some
+from density_assets.geography.lists import public_files
 from density_assets.settings import Settings
+from density_assets.settings.environment import SHARED_INSTANCE
 from density_assets.settings.values import is_url
 
 RecordFile = Path | str  # of this machine, or the URL of one elsewhere
@@ -41,7 +50,7 @@ def record_files(settings: Settings, week: date) -> list[RecordFile]:
         days = f" for {some(missing)}" if of_days else ""
         raise BadInput(
             f"the week of {week} must have visit files{days}; found none at "
-            f"{_shown(visits, settings, week, missing[0])}: check city.visits, or, if there is nothing to be found, "
+            f"{_first_name(visits, settings, week, missing[0])}: check city.visits, or, if there is nothing to find, "
             f"{how_to_complete(settings, week, missing if of_days else ())}"
         )
     return list(found)
@@ -76,7 +85,7 @@ def how_to_complete(settings: Settings, week: date, days: Sequence[date] = ()) -
     if _speaks_of_all(settings):
         return f"name a city.visits_complete such as done/{{week}}, for {complete} speaks of other weeks too"
     meant = days or [day for day in _days(visits + complete, settings, week) if not _complete(settings, week, day)]
-    files = list(dict.fromkeys(_shown(_marker(visits, complete), settings, week, day) for day in meant))
+    files = list(dict.fromkeys(_first_name(_marker(visits, complete), settings, week, day) for day in meant))
     more = f" and the like for {len(files) - 1} more days" if len(files) > 1 else ""
     return f"make the empty file {files[0]}{more}"
 
@@ -133,7 +142,7 @@ def _found(named: str, folder: Path) -> list[RecordFile]:
     return _there(named) if is_url(named) else _here(str(_below(folder, named)))
 
 
-def _shown(pattern: str, settings: Settings, week: date, day: date) -> str:
+def _first_name(pattern: str, settings: Settings, week: date, day: date) -> str:
     ways = list(_named(pattern, week, day))
     named = ways[-1 if "={day}" in pattern else 0]  # Spark writes day=2, most others 02
     return named if is_url(named) else str(_below(settings.folder, named))
@@ -174,3 +183,43 @@ def store_of(url: str, setting: str = "city.visits", **options: bool) -> tuple[A
 def _below(folder: Path, pattern: str) -> Path:
     """Only the pattern of the settings has wildcards, not the folder they lie in."""
     return Path(glob.escape(str(folder))) / pattern
+
+
+OURS = ("confidential", "release", "locks", "dagster")  # folders of a city under the home
+
+
+def refuse_our_files(files: Iterable[RecordFile], home: Path, roots: Sequence[str] = ()) -> None:
+    """Raise if a file, once links are followed, lies in a city's folder, is the ledger, or is a confidential week.
+
+    roots: where confidential weeks of any city of the home are kept besides it.
+    """
+    here = [Path(root).resolve() for root in roots if not is_url(root)]
+    for file in files:
+        real = file.resolve() if isinstance(file, Path) else file
+        ours = _is_ours(real, home.resolve(), here) if isinstance(real, Path) else _below_a_root(real, roots)
+        if ours:
+            raise BadInput(
+                f"files of yours must not be what this software keeps, {str(file).rsplit('/', 1)[-1]} is {real}: "
+                "point the settings at your own files"
+            )
+
+
+def _is_ours(file: Path, home: Path, roots: Iterable[Path]) -> bool:
+    parts = file.relative_to(home).parts if file.is_relative_to(home) else ()
+    ledger = any(part.startswith(("ledger.sqlite", "ledger.lock")) for part in parts[:1])
+    history = parts[:1] == (SHARED_INSTANCE,)
+    return bool(set(parts[1:2]) & set(OURS)) or ledger or history or any(file.is_relative_to(root) for root in roots)
+
+
+def _below_a_root(file: str, roots: Iterable[str]) -> bool:
+    return any(file.startswith(f"{root.rstrip('/')}/") for root in roots)
+
+
+def named_files(settings: Settings) -> list[Path]:
+    """The files that settings name: what the public geography and factors are read from, and where alerts go."""
+    city = settings.city
+    lists = [
+        settings.path(file) for file in (city.cells, city.boundary, city.towers, city.footprints) if file is not None
+    ]
+    files = (city.regions, *settings.people.tables.values(), settings.alerts.file)
+    return [*(file for path in lists for file in public_files(path)), *map(settings.path, filter(None, files))]

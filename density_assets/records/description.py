@@ -1,32 +1,58 @@
-"""What a file of records is taken for, said before anybody relies on it.
+"""What a file of records is taken for: the one description that `init`, `check` and their messages use.
 
 Looks at the first records of one file. What it says is for the terminal of those who may read the file: it repeats
 times of a few records, and towers where settings name their column; of every other column it says only the form of its
-values, because any may name somebody: a column `cell` may hold the numbers of cell phones.
+values, because any may name somebody: a column `cell` may hold the numbers of cell phones. Names that columns usually
+have are known in English, German, French and Spanish, however they are spelled.
 """
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from density_assets.errors import BadInput
-from density_assets.records.csv_files import COMPRESSED, layout, text_ending
-from density_assets.records.parquet_files import READING, ROWS
-from density_assets.records.text_files import lines, opened
-from density_assets.records.usual_names import USUAL, named_as
-from density_assets.records.values import readable
+from density_assets.records.formats import format_of
 from density_assets.settings.city import CitySettings
 
-SAMPLE, SHOWN = 10_000, 3  # records looked at, and records repeated
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+USUAL = {  # the first that is there is taken
+    "user": (
+        *("user_id", "imsi", "msisdn", "subscriber_id", "subscriber", "user", "caller_id", "customer_id"),
+        *("teilnehmer", "teilnehmer_id", "teilnehmernummer", "rufnummer", "nutzer_id", "kunden_id", "kundennummer"),
+        *("abonne", "id_abonne", "abonne_id", "numero_abonne", "id_client", "client_id", "utilisateur"),
+        *("imsi_hash", "msisdn_hash", "hashed_imsi", "hashed_msisdn", "subscriber_hash", "user_hash", "pseudonym"),
+        *("abonado", "id_abonado", "usuario", "id_usuario", "id_cliente", "id"),
+    ),
+    "date": ("date", "day", "event_date", "call_date", "datum", "tag", "jour", "fecha", "dia"),
+    "time": (
+        *("timestamp", "datetime", "zeitstempel", "zeitpunkt", "horodatage", "date_heure", "fecha_hora"),
+        *("time", "event_time", "start_time", "call_time", "zeit", "beginn", "startzeit", "debut", "inicio"),
+        *("event_timestamp", "event_datetime", "timestamp_ms", "timestamp_utc", "uhrzeit", "heure", "hora", "hour"),
+    ),
+    "tower": (
+        *("tower_id", "cell_id", "cell", "site", "site_id", "antenna", "antenna_id", "cgi", "ecgi", "tower"),
+        *("standort", "standort_id", "standortkürzel", "zelle", "zell_id", "zellen_id", "funkzelle", "antennen_id"),
+        *("antenne", "id_antenne", "cellule", "id_cellule", "id_site", "code_site"),
+        *("antena", "id_antena", "celda", "id_celda", "torre", "id_torre", "emplazamiento"),
+    ),
+}
+
+
+def named_as(columns: Sequence[str], usual: Sequence[str]) -> str | None:
+    """The column with the first of the usual names, however it is spelled."""
+    by_name = {bare(column): column for column in reversed(columns)}
+    return next((by_name[bare(name)] for name in usual if bare(name) in by_name), None)
+
+
+def bare(name: str) -> str:
+    """Letters and digits alone, lower and without accents: `Zell-ID`, `zell_id` and `ZellId` are one name."""
+    return "".join(letter for letter in unicodedata.normalize("NFKD", name.casefold()) if letter.isalnum())
+
+
+SHOWN = 3  # records repeated
 
 IdentifierForm = Literal["integer", "digits", "hex", "binary", "rounded", "text", "missing"]
 TimeForm = Literal[
@@ -44,10 +70,10 @@ BY_SIZE: tuple[tuple[float, TimeForm], ...] = (
 
 
 @dataclass(frozen=True)
-class Understood:
-    """One file as it is read.
+class Description:
+    """What one file of records is taken for.
 
-    kind: `csv` or `parquet`. compression, delimiter, encoding: of text, empty otherwise.
+    kind: name of its format. compression, delimiter, encoding: of text, empty otherwise.
     columns: every column and its type, in order.
     roles: which of them are `user`, `date`, `time` and `tower`; whichever is not found is absent.
     identifiers, times: how many of the records looked at have an identifier, a time of each form.
@@ -55,6 +81,7 @@ class Understood:
         change of form means that spellings differ. once: how many of them occur once.
     rows: the first records, with times and towers as they are; of all else the form, a digit being 9 and a letter a.
     unreadable: how many records looked at have no text in them or not as many fields as the first line.
+    on_spark: whether Spark reads such files. times_are_utc: whether their type says so, and nothing else.
     """
 
     file: str
@@ -71,95 +98,41 @@ class Understood:
     distinct: Mapping[str, int]
     once: int
     rows: tuple[Mapping[str, str], ...]
+    on_spark: bool = False
+    times_are_utc: bool = False
 
 
-def understood(file: Path, city: CitySettings) -> Understood:
-    """What the first records of a file are taken for; a file that no record can be read of is refused.
+def describe(file: Path, city: CitySettings) -> Description:
+    """Return what the first records of a file are taken for; a file that no record can be read of is refused.
 
     city: names the columns; where the file has none of that name, the usual names are tried.
     """
-    if file.suffix.lower() == ".parquet":
-        return _parquet(file, city)
-    if text_ending(file):
-        return _csv(file, city)
-    raise BadInput(
-        f"visit files must be .parquet, or .csv, .txt or .tsv (.gz, .zst), got {file.name}: unpack or convert it"
-    )
-
-
-def _csv(file: Path, city: CitySettings) -> Understood:
-    with opened(file) as content:
-        marked = content.read(3) == BYTE_ORDER_MARK
-    how = layout(file, _named(city).values())
-    if any(re.match(r"[-+.]?\d", name) or RECORDED.match(name) for name in how.columns):
-        raise BadInput(f"{file.name}: line 1 must name the columns, it looks like a record")  # and is not repeated
-    found = [line.as_py() for some in islice(lines(file), 2) for line in some[: SAMPLE + 1]][1 : SAMPLE + 1]
-    cut = [how.cut(line) for line in found if line is not None]
-    whole = [dict(zip(how.columns, fields, strict=True)) for fields in cut if len(fields) == len(how.columns)]
-    return _said(
-        file,
-        city,
-        whole,
-        [(name, "text") for name in how.columns],
-        sampled=len(found),
-        text=(file.suffix.lower() if file.suffix.lower() in COMPRESSED else "", how.delimiter,
-              "UTF-8 with a byte order mark" if marked else "UTF-8"),
-    )  # fmt: skip
-
-
-def _parquet(file: Path, city: CitySettings) -> Understood:
-    with pq.ParquetFile(file, **READING) as opened_file:
-        schema = opened_file.schema_arrow
-        if any(map(RECORDED.match, schema.names)):
-            raise BadInput(f"{file.name}: columns must have names, theirs look like a record: write it with a header")
-        roles = _roles(schema.names, city)
-        batches = islice(opened_file.iter_batches(ROWS, use_threads=False), -(-SAMPLE // ROWS))
-        columns: list[list[Any]] = [[] for _ in schema.names]  # by position: names may be alike
-        for batch in batches:
-            for values, column, name in zip(columns, batch.columns, schema.names, strict=True):
-                values += _values(column, told=name in roles.values())
-    rows = [dict(zip(schema.names, values, strict=True)) for values in zip(*columns, strict=True)][:SAMPLE]
-    return _said(file, city, rows, [(field.name, str(field.type)) for field in schema], sampled=len(rows))
-
-
-def _values(column: pa.Array, *, told: bool) -> list[Any]:
-    """Values that can be read; times as Arrow writes them, because Python's calendar ends earlier."""
-    if not told or pa.types.is_nested(column.type):
-        return [None if value is None else "…" for value in column.is_valid().to_pylist()]
-    values = readable(column)
-    return list(values.cast(pa.string()).to_pylist() if pa.types.is_temporal(values.type) else values.to_pylist())
-
-
-def _said(
-    file: Path,
-    city: CitySettings,
-    rows: Sequence[Mapping[str, Any]],
-    columns: Sequence[tuple[str, str]],
-    *,
-    sampled: int,
-    text: tuple[str, str, str] = ("", "", ""),
-) -> Understood:
-    roles, types = _roles([name for name, _ in columns], city), dict(columns)
+    kind = format_of(file)
+    sample = kind.sample(file, _named(city).values(), lambda names: _roles(names, city).values())
+    rows, types = sample.rows, dict(sample.columns)
+    roles = _roles([name for name, _ in sample.columns], city)
     users = [row[roles["user"]] for row in rows] if "user" in roles else []
-    kind = types.get(roles.get("time", ""), "")
     times = [row[roles["time"]] for row in rows] if "time" in roles else []
+    time_type = types.get(roles.get("time", ""), "")
     known = Counter(str(user) for user in users if identifier_form(user) != "missing")
     digits = {re.sub(r"\D", "", user) or user for user in known}
-    return Understood(
+    return Description(
         file=file.name,
-        kind="csv" if text[1] else "parquet",
-        compression=text[0],
-        delimiter=text[1],
-        encoding=text[2],
-        columns=tuple(columns),
+        kind=kind.name,
+        compression=sample.compression,
+        delimiter=sample.delimiter,
+        encoding=sample.encoding,
+        columns=sample.columns,
         roles=roles,
-        sampled=sampled,
-        unreadable=sampled - len(rows),
+        sampled=sample.looked_at,
+        unreadable=sample.looked_at - len(rows),
         identifiers=Counter(map(identifier_form, users)),
-        times=Counter(time_form(time, kind) for time in times),
+        times=Counter(time_form(time, time_type) for time in times),
         distinct={"as is": len(known), "trimmed": len({user.strip() for user in known}), "digits": len(digits)},
         once=sum(number == 1 for number in known.values()),
-        rows=tuple(_shown(row, _plain(roles, city)) for row in rows[:SHOWN]),
+        rows=tuple(_masked(row, _plain(roles, city)) for row in rows[:SHOWN]),
+        on_spark=kind.on_spark,
+        times_are_utc=roles.get("time") in sample.written_as_utc,
     )
 
 
@@ -176,8 +149,6 @@ def identifier_form(value: object) -> IdentifierForm:
     return "text"
 
 
-# What no column is called: a pseudonym, a time of day, a subscriber's number. It is a record, where there is no header.
-RECORDED = re.compile(r"[0-9a-fA-F]{16,}$|.*(\d\d:\d\d|\d{9})")
 FORMS: dict[IdentifierForm, str] = {
     "missing": r"\s*",
     "digits": r"\d+",
@@ -228,7 +199,7 @@ def _plain(roles: Mapping[str, str], city: CitySettings) -> set[str]:
     return {told[role] for role in ("date", "time", "tower") if role in told} - {roles.get("user", "")}
 
 
-def _shown(row: Mapping[str, Any], plain: set[str]) -> dict[str, str]:
+def _masked(row: Mapping[str, Any], plain: set[str]) -> dict[str, str]:
     return {name: str(value) if name in plain else _form(value) for name, value in row.items()}
 
 
