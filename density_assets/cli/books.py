@@ -1,8 +1,4 @@
-"""The books: what releases have cost, whether all belongs together, and what people decide and keep.
-
-The books: what releases have cost, and whether ledger, statements and files belong together.
-
-Keeping the ledger: open it, look at it, copy it, move it, and record what people decide.
+"""The books: what releases have cost, whether ledger, statements and files belong together, and what people decide.
 
 Whatever changes the ledger says who did it and why, by `--by` and `--reason`, the environment or `[operator]`.
 """

@@ -1,17 +1,18 @@
 """What a first settings file says of records: by their paths and the form of a few, never by a value."""
 
 import glob
+import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from density_assets.cli.guesses import Guess, path_from
 from density_assets.cli.inspection import MOST_FILES
 from density_assets.errors import BadInput
-from density_assets.records.description import Description, describe
+from density_assets.records.description import Description, describe, named_as
 from density_assets.records.files import of_any_week
 from density_assets.records.formats import named_if_damaged
 from density_assets.records.verdict import time_format
@@ -24,6 +25,52 @@ IN_PATHS = {"week": r"(?P<week>\d{4}-\d\d-\d\d)", "year": r"(?P<year>\d{4})", "m
 HIVE = "={year}"  # in paths of folders as Spark writes them
 MARKER = "_SUCCESS"  # beside files that are all there, unless settings say otherwise
 BY_HAND = "complete/{week}"
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """What a person begins a city with: of cells and a grid one, of visits and users one.
+
+    boundary: within which a grid's squares are the city's; without one, they lie around the antennas.
+    visits: a pattern of records. users: how many people to simulate, where there are no records.
+    """
+
+    towers: Path
+    cells: Path | None = None
+    grid: str | None = None
+    boundary: Path | None = None
+    visits: str | None = None
+    users: int | None = None
+
+    @property
+    def areas(self) -> Path | None:
+        """The file that says where the city is, if one does."""
+        return self.boundary if self.cells is None else self.cells
+
+    @property
+    def geography(self) -> list[Path]:
+        """The public files."""
+        return [self.towers, *(() if self.areas is None else (self.areas,))]
+
+
+@dataclass(frozen=True)
+class Guess:
+    """One line of [city]: what it would say, and why; without a value nothing could be guessed."""
+
+    key: str
+    value: str | None
+    why: str
+
+
+def first_of(columns: Sequence[str], usual: Sequence[str]) -> str | None:
+    """The column with the first of the usual names, else the first column."""
+    return named_as(columns, usual) or next(iter(columns), None)
+
+
+def path_from(path: Path, out: Path) -> str:
+    """As the settings file writes it: from its folder on, if it lies below, else whole."""
+    whole, folder = Path(os.path.abspath(path)), Path(os.path.abspath(out)).parent
+    return whole.relative_to(folder).as_posix() if whole.is_relative_to(folder) else str(whole)
 
 
 def samples_of(visits: str) -> list[Path]:

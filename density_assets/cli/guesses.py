@@ -1,21 +1,14 @@
 """A first settings file, guessed from names, headers and public tables of the files that a person gives.
 
-A line of a first settings file as it is guessed, and how names and paths are.
-
-The time zone of a place, guessed from the towns that the zone database names, for a person to confirm.
-
-A first settings file, guessed from names, headers and public tables of the files that a person gives.
-
 Every guess is a line with its reason, for a person to confirm. What a release promises, how much one person may count,
 what a year may cost and how many people there are is nobody's guess: it is decided, or a public figure. Of records only
-the form is looked at (header, types of columns, whether times carry a zone): no value of a record is written down.
+the form is looked at (header, types of columns, whether times carry a zone): no value of a record is written down. The
+time zone is that of the nearest town that the zone database names.
 """
 
 import json
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -26,58 +19,20 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from density_assets.cli.first_visits import first_week_in, guessed_visits, sample_of
+from density_assets.cli.first_visits import (
+    Beginning,
+    Guess,
+    first_of,
+    first_week_in,
+    guessed_visits,
+    path_from,
+    sample_of,
+)
 from density_assets.errors import BadInput, nearest
 from density_assets.geography.cells import DEGREES, read_frame
 from density_assets.geography.lists import public_files, read_whole_file
 from density_assets.records.description import USUAL, bare, named_as
 from density_assets.settings.city import CITY_NAME, CitySettings
-
-
-@dataclass(frozen=True)
-class Beginning:
-    """What a person begins a city with: of cells and a grid one, of visits and users one.
-
-    boundary: within which a grid's squares are the city's; without one, they lie around the antennas.
-    visits: a pattern of records. users: how many people to simulate, where there are no records.
-    """
-
-    towers: Path
-    cells: Path | None = None
-    grid: str | None = None
-    boundary: Path | None = None
-    visits: str | None = None
-    users: int | None = None
-
-    @property
-    def areas(self) -> Path | None:
-        """The file that says where the city is, if one does."""
-        return self.boundary if self.cells is None else self.cells
-
-    @property
-    def geography(self) -> list[Path]:
-        """The public files."""
-        return [self.towers, *(() if self.areas is None else (self.areas,))]
-
-
-@dataclass(frozen=True)
-class Guess:
-    """One line of [city]: what it would say, and why; without a value nothing could be guessed."""
-
-    key: str
-    value: str | None
-    why: str
-
-
-def first_of(columns: Sequence[str], usual: Sequence[str]) -> str | None:
-    """The column with the first of the usual names, else the first column."""
-    return named_as(columns, usual) or next(iter(columns), None)
-
-
-def path_from(path: Path, out: Path) -> str:
-    """As the settings file writes it: from its folder on, if it lies below, else whole."""
-    whole, folder = Path(os.path.abspath(path)), Path(os.path.abspath(out)).parent
-    return whole.relative_to(folder).as_posix() if whole.is_relative_to(folder) else str(whole)
 
 
 def nearest_zone(latitude: float, longitude: float) -> str:

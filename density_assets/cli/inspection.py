@@ -1,8 +1,4 @@
-"""What a city's files hold and are taken for, and whether to look again before anything runs.
-
-What the first files of a week are taken for, in lines for whoever may read their records.
-
-What a city's files hold and are taken for, and whether to look again before anything runs (`make check`).
+"""What a city's files hold and are taken for, and whether to look again before anything runs (`make check`).
 
 The report quotes counts of real records: it is for the terminal of those who may read them, and is not stored.
 """

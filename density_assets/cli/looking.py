@@ -1,13 +1,4 @@
-"""Commands that charge nothing: look at files, plan weeks, draft an assessment, ask a release, serve the web UI.
-
-Looking: at the files before anything runs, and at everything in a browser.
-
-Planning: what a city's weeks will be worth at which promise, before anything is spent.
-
-Assessing: a first draft of what the law asks before records of people are used.
-
-Asking a release: sums of published counts with their intervals; nothing is charged, whatever is asked.
-"""
+"""Commands that charge nothing: look at files, plan weeks, draft an assessment, ask a release, serve the web UI."""
 
 import sys
 import tempfile

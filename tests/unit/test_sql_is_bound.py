@@ -41,15 +41,11 @@ OURS = {
         **dict.fromkeys(("moment", "wall_clock"), "made of a constant name and a literal"),
         "wanted": "made of quoted names and literals",
     },
-    "density_assets/research/traces/placed_records.py": {
+    "density_assets/research/traces/trace_records.py": {
         **dict.fromkeys(("recipe.rows", "recipe.columns"), "a number, validated"),
         **dict.fromkeys(("recipe.north - recipe.south", "recipe.east - recipe.west"), "numbers, validated"),
         **dict.fromkeys(("south", "west", "inside", "reason"), "made of numbers"),
         **dict.fromkeys(("local_second(recipe)", "hour_of('second')"), "made of numbers"),
-    },
-    "density_assets/research/traces/files.py": {"hour": "made of numbers"},
-    "density_assets/research/traces/days.py": {"stamp": "made of a number"},
-    "density_assets/research/traces/trace_tables.py": {
         **dict.fromkeys(("len(columns)", "at"), "a number of ours"),
         **dict.fromkeys(("user", "name", "DATE"), "constants"),
         **dict.fromkeys(("moment", "wall_clock"), "made of a quoted name"),
@@ -59,7 +55,7 @@ SOURCES = sorted(
     file
     for package in (density_assets, resources)
     for file in Path(package.__file__).parent.rglob("*.py")
-    if {"duckdb", "sqlite3", "psycopg", "placed_records"} & set(file.read_text().replace(".", " ").split())
+    if {"duckdb", "sqlite3", "psycopg"} & set(file.read_text().replace(".", " ").split())
 )
 
 

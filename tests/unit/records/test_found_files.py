@@ -193,7 +193,7 @@ def test_what_lies_elsewhere_is_refused_with_what_to_do_and_without_a_password(t
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ('visit_where = {error = [0]}', "city.visit_where.error must be one value, got a list"),
+        ('visit_where = {error = [0]}', "city.visit_where.error: must be a text, a number or a truth value"),
         ('visit_where = {error = 1979-05-27}', "must be a text, a number or a truth value"),
         ('visit_where = {error = nan}', "must be a text, a number or a truth value"),
         ('visit_where = 3', "city.visit_where: .*dictionary"),

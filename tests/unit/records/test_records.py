@@ -83,11 +83,9 @@ def test_columns_of_a_type_that_cannot_be_read(tmp_path, columns, words):
 
 def test_files_of_two_kinds_are_refused(tmp_path):
     touch(tmp_path, "a.csv", "b.parquet", "c.xlsx")
-    with pytest.raises(
-        BadInput, match=r"all be .parquet or all .csv, .txt or .tsv \(also .gz and .zst\), got .csv, .parquet"
-    ):
+    with pytest.raises(BadInput, match="must all be of one format, got csv and parquet"):
         read(tmp_path / "a.csv", tmp_path / "b.parquet")
-    with pytest.raises(BadInput, match=r"got .xlsx"):
+    with pytest.raises(BadInput, match=r"got c.xlsx"):
         read(tmp_path / "c.xlsx")
 
 

@@ -146,7 +146,7 @@ def test_forms_of_times(value, form):
         ),
         ("r.csv", gzip.compress(b"user_id,time\n", mtime=0), "r.csv begins as .gz does: rename or unpack it"),
         ("r.csv", b"\nuser_id,time\n208010000000001,2\n", "r.csv is empty in line 1: leave out empty lines"),
-        ("r.zip", b"208010000000001", "must be .parquet, or .csv.*, got r.zip: unpack or convert it"),
+        ("r.zip", b"208010000000001", "must be .parquet or .csv.*, got r.zip: unpack or convert it"),
     ],
 )
 def test_a_file_that_no_record_can_be_read_of_is_refused_unquoted(tmp_path, name, content, words):
