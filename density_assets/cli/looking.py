@@ -115,7 +115,7 @@ def plan(
 ) -> int:
     """Rehearse a city's weeks with invented people on its own geography: which errors to expect, at no charge."""
     from density_assets.city import City
-    from density_assets.graph.console import say
+    from density_assets.graph.terminal import say
 
     city = City.here()
     city.refuse_our_files()

@@ -38,7 +38,7 @@ from fsspec import AbstractFileSystem
 from fsspec.implementations.local import LocalFileSystem
 
 from density_assets.errors import BadInput
-from density_assets.records.found_files import store_of
+from density_assets.records.files import store_of
 from density_assets.settings.values import is_url
 from resources.tables.files import private_files, spill_folder, write_durably
 from resources.tables.stamps import Stamp
