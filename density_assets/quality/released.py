@@ -1,8 +1,8 @@
 """What must hold of released counts and of the files that carry them, and what the counts are worth.
 
 They are worth something beside maps that cost nothing, a flat one and an empty one. All three are compared by the same
-share: the visits that a map has too many or too few, over all cells and hours, of the visits there are. For an empty map
-it is all of them. The release's own share is what its standard errors say, the flat map's is its distance from the
+share: the visits that a map has too many or too few, over all cells and hours, of the visits there are. For an empty
+map it is all of them. The release's own share is what its standard errors say, the flat map's is its distance from the
 released counts. It reads what is published, never records: a city whose counts are noise is found by the size of the
 noise.
 """

@@ -1,8 +1,8 @@
 """What must hold of tables before a release, recomputed without the SQL that made them.
 
-Bounds that noise is calibrated to are kept, visits are moved between towers, cells and cover but never made or lost, and
-no hour is silent. Each answer but the last is true whatever the records say, as long as the software is right: a false
-one is a fault of the software.
+Bounds that noise is calibrated to are kept, visits are moved between towers, cells and cover but never made or lost,
+and no hour is silent. Each answer but the last is true whatever the records say, as long as the software is right: a
+false one is a fault of the software.
 """
 
 from collections.abc import Iterable, Mapping
