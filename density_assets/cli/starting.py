@@ -12,7 +12,7 @@ import typer
 from density_assets.errors import BadInput
 
 if TYPE_CHECKING:
-    from density_assets.cli.guesses import Beginning, Guess
+    from density_assets.cli.first_visits import Beginning, Guess
 
 
 def init(
