@@ -38,7 +38,8 @@ def init(
     yes: Annotated[bool, typer.Option("--yes", help="Take every guess without asking.")] = False,
 ) -> int:
     """Write a first settings file, guessed from your files; every line says why, and none what you promise."""
-    from density_assets.cli.guesses import Beginning, guesses, settings_text, with_answers
+    from density_assets.cli.first_visits import Beginning
+    from density_assets.cli.guesses import guesses, settings_text, with_answers
 
     if out.exists():
         raise BadInput(f"init must write a new file, {out} is there already: name another, or edit that one")
