@@ -204,7 +204,7 @@ def ask(
 ) -> int:
     """Say how many visits, and people, a release has in some cells or regions and hours, with 95 % intervals; free."""
     from density_assets.calendar import parse_week
-    from density_assets.publication.questions import answer, asked, newest_counts, read_released
+    from density_assets.publication.questions import answer, newest_counts, parse_question, read_released
 
     if release is not None and week is not None:
         raise BadInput("a question must be about one week: give either --release or --week")
@@ -213,7 +213,7 @@ def ask(
 
         release = newest_counts(City.here().store.release, parse_week(week) if week else None)
     released = read_released(release)
-    meant = asked(question, released)
+    meant = parse_question(question, released)
     told = answer(released, meant)
     print(f"{told.visits:,} visits in {_counted(meant.cells, 'cell')} and {_counted(meant.hours, 'hour')}")
     if told.people is not None:
