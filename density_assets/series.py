@@ -21,7 +21,7 @@ def matrix(table: pl.DataFrame, places: pl.Series, column: str) -> NDArray[Any]:
     """
     if len(table) != len(places) * HOURS:
         # How many rows there are tells of people.
-        raise ValueError(f"a series must have {len(places)} x {HOURS} rows, but it has not: materialise it again")
+        raise ValueError(f"expected {len(places)} x {HOURS} rows; re-materialize the table")
     placed = table.join(_order(places), on=places.name, how="inner").sort("_row", "hour")
     return placed[column].to_numpy().reshape(len(places), HOURS)
 
@@ -38,14 +38,14 @@ def vector(table: pl.DataFrame, places: pl.Series, column: str) -> NDArray[Any]:
     """One column of a table with a row per place, in the order of `places`."""
     placed = table.join(_order(places), on=places.name, how="inner").sort("_row")
     if len(placed) != len(places):
-        raise ValueError(f"each of {len(places)} places must have a row, but some have none: materialise it again")
+        raise ValueError(f"expected a row for each of {len(places)} places; re-materialize the table")
     return placed[column].to_numpy()
 
 
 def _order(places: pl.Series) -> pl.DataFrame:
     """The row of each place. One that stood twice in a public list would be drawn twice, with noise for one time."""
     if places.is_duplicated().any():
-        raise ValueError("a list of places must name each once, but it names some again: materialise it again")
+        raise ValueError("a place is listed twice; re-materialize the list of places")
     return pl.DataFrame({places.name: places, "_row": np.arange(len(places))})
 
 

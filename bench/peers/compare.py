@@ -20,7 +20,7 @@ from scipy.special import gammaln
 
 from bench.measure import run
 from bench.peers.environments import ROOT, NotInstalled, interpreter
-from bench.peers.question import Question
+from bench.peers.question import PeerQuestion
 from bench.peers.rows import cells, truth, write_rows
 from bench.peers.watch import Failed, Watched, watch
 from density_assets.privacy.calibration import calibrate, gaussian_sigma
@@ -40,7 +40,7 @@ RULE = "|--:|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
 
 
 @dataclass(frozen=True)
-class Answer:
+class PeerAnswer:
     """What one process said of one file, and what it cost.
 
     seconds: without start-up. mae, mre, pc: against all visits.
@@ -59,10 +59,10 @@ class Answer:
 def compare(sizes: Sequence[int] = SIZES, epsilons: Sequence[float] = EPSILONS) -> None:
     """Print the table of everybody who answers, line by line, then how they grow and who did not answer."""
     commands, silent = _commands()
-    answers: list[Answer] = []
+    answers: list[PeerAnswer] = []
     limits: list[str] = []
 
-    def asked(folder: Path) -> Iterator[Answer]:
+    def asked(folder: Path) -> Iterator[PeerAnswer]:
         for size in sizes:
             file = folder / f"{size}.parquet"
             run(write_rows, file, size)
@@ -80,19 +80,19 @@ def compare(sizes: Sequence[int] = SIZES, epsilons: Sequence[float] = EPSILONS) 
     print("", *growth(answers), *limits, *(f"\n{reason}" for reason in silent), sep="\n")
 
 
-def table(answers: Iterable[Answer]) -> Iterator[str]:
+def table(answers: Iterable[PeerAnswer]) -> Iterator[str]:
     """Lines of one Markdown table; ratios are to `lowrank` at the same rows and epsilon, which must come first."""
     yield HEAD
     yield RULE
-    ours: dict[tuple[int, float], Answer] = {}
+    ours: dict[tuple[int, float], PeerAnswer] = {}
     for answer in answers:
         if answer.who == OURS:
             ours[answer.rows, answer.epsilon] = answer
         yield f"| {' | '.join(_shown(answer, ours.get((answer.rows, answer.epsilon))))} |"
 
 
-def _shown(answer: Answer, ours: Answer | None) -> Iterator[str]:
-    def beside(value: Callable[[Answer], float], digits: int) -> tuple[str, str]:
+def _shown(answer: PeerAnswer, ours: PeerAnswer | None) -> Iterator[str]:
+    def beside(value: Callable[[PeerAnswer], float], digits: int) -> tuple[str, str]:
         return f"{value(answer):.{digits}f}", f"{value(answer) / value(ours):.1f}" if ours else ""
 
     yield from (f"{answer.rows:,}", f"{answer.epsilon:g}", answer.who, f"{answer.cost.seconds:.1f}")
@@ -103,7 +103,7 @@ def _shown(answer: Answer, ours: Answer | None) -> Iterator[str]:
     yield from (f"{answer.mre:.2f}", f"{answer.pc:.3f}")
 
 
-def growth(answers: Sequence[Answer]) -> Iterator[str]:
+def growth(answers: Sequence[PeerAnswer]) -> Iterator[str]:
     """With which power of the rows everybody's seconds grow, without start-up, from the fewest rows to the most.
 
     Epsilon does not change the work: of several, the fastest answer is taken.
@@ -141,7 +141,7 @@ def _commands() -> tuple[dict[str, list[str]], list[str]]:
     return commands, missing
 
 
-def _asked(who: str, command: Sequence[str], file: Path, epsilon: float) -> Answer:
+def _asked(who: str, command: Sequence[str], file: Path, epsilon: float) -> PeerAnswer:
     given, true = file.with_name("answer.npz"), truth(file)
     # Spark leaves files where it runs and where it spills: both in the folder that is removed.
     own = {"PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1", "SPARK_LOCAL_DIRS": str(file.parent)}
@@ -150,11 +150,11 @@ def _asked(who: str, command: Sequence[str], file: Path, epsilon: float) -> Answ
         counts, seconds = np.maximum(said["counts"], 0.0).reshape(true.shape), float(said["seconds"])
     given.unlink()  # so that nobody is judged by the answer of another
     errors = {"mae": mae_chen(true, counts), "mre": mre(true, counts), "pc": pearson(true, counts)}
-    return Answer(who, int(true.sum()), epsilon, cost, seconds, **errors)
+    return PeerAnswer(who, int(true.sum()), epsilon, cost, seconds, **errors)
 
 
-def _question(file: Path, epsilon: float) -> Question:
+def _question(file: Path, epsilon: float) -> PeerQuestion:
     norm = truncated_l2(CAP)
     (event,) = calibrate(lambda rho: (Gaussian("visits", gaussian_sigma(rho, norm), norm),), epsilon, DELTA)
     assert isinstance(event, Gaussian)
-    return Question(str(file), cells(), CAP, epsilon, DELTA, event.rho)
+    return PeerQuestion(str(file), cells(), CAP, epsilon, DELTA, event.rho)

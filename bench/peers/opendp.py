@@ -6,10 +6,10 @@ import numpy as np
 import opendp.prelude as dp
 import polars as pl
 
-from bench.peers.question import Question, answer, nothing
+from bench.peers.question import PeerQuestion, answer, nothing
 
 
-def count(_: None, question: Question) -> Any:
+def count(_: None, question: PeerQuestion) -> Any:
     """Whoever has too many cells keeps those of the smallest numbers, so these are dealt out anew, at random.
 
     By default OpenDP would take the smallest hashes instead, which fails in Polars: "multiple fields with name 'cell'".

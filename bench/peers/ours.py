@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from bench.peers.question import Question, answer, nothing
+from bench.peers.question import PeerQuestion, answer, nothing
 from bench.steps import PARAMETERS, WEEK
 from density_assets import series
 from density_assets.calendar import week_clock
@@ -36,7 +36,7 @@ CITY = CitySettings.model_construct(visit_user="user_id", visit_time="time", vis
 ZONE = ZoneInfo("Europe/Paris")
 
 
-def noise(_: None, question: Question) -> Any:
+def noise(_: None, question: PeerQuestion) -> Any:
     """Truncated counts with noise of the given rho."""
     norm = truncated_l2(question.cap)
     event = Gaussian("truncated visits per tower and hour", gaussian_sigma(question.rho, norm), norm)
@@ -47,7 +47,7 @@ def noise(_: None, question: Question) -> Any:
     return OpenDpNoise().discrete_gaussian(counts, event).reshape(-1)
 
 
-def lowrank(_: None, question: Question) -> Any:
+def lowrank(_: None, question: PeerQuestion) -> Any:
     """The series of the towers as the default scheme estimates them, with the errors of all cells, in a first week."""
     settings, scheme = _settings(question), LowRank()
     with tempfile.TemporaryDirectory(prefix="bench-") as home:
@@ -68,12 +68,12 @@ def lowrank(_: None, question: Question) -> Any:
     return estimate.series.reshape(-1)
 
 
-def _settings(question: Question) -> Settings:
+def _settings(question: PeerQuestion) -> Settings:
     promised = PrivacySettings(epsilon=question.epsilon, delta=question.delta, visits_per_user=question.cap)
     return Settings(privacy=promised)
 
 
-def _counted(home: Path, question: Question, *models: str) -> Store:
+def _counted(home: Path, question: PeerQuestion, *models: str) -> Store:
     """A store with these tables of the visits side."""
     settings, store = _settings(question), Store(home, "city")
     antennas = antennas_table(embedded_city()[1])

@@ -6,10 +6,10 @@ import numpy as np
 import pipeline_dp as pdp
 import pyarrow.parquet as pq
 
-from bench.peers.question import Question, answer, nothing
+from bench.peers.question import PeerQuestion, answer, nothing
 
 
-def count(_: None, question: Question) -> Any:
+def count(_: None, question: PeerQuestion) -> Any:
     """Its own accountant turns (epsilon, delta) into noise; with one Gaussian query that is exact."""
     visits = pq.read_table(question.visits, columns=["user_id", "cell"])
     rows = list(zip(visits["user_id"].to_pylist(), visits["cell"].to_pylist(), strict=True))

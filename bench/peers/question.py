@@ -19,7 +19,7 @@ Ready = TypeVar("Ready")
 
 
 @dataclass(frozen=True)
-class Question:
+class PeerQuestion:
     """What is asked.
 
     visits: a Parquet file in no order with the columns `user_id`, `cell`, and what `cell` is made of: `time`, `tower`.
@@ -39,17 +39,17 @@ class Question:
         return json.dumps(asdict(self))
 
     @classmethod
-    def of(cls, argument: str) -> "Question":
+    def of(cls, argument: str) -> "PeerQuestion":
         """The question that such an argument asks."""
         return cls(**json.loads(argument))
 
 
-def answer(start: Callable[[], Ready], count: Callable[[Ready, Question], Any]) -> None:
-    """Answer the question of the last argument but one into the file of the last: noisy counts, and their seconds.
+def answer(start: Callable[[], Ready], count: Callable[[Ready, PeerQuestion], Any]) -> None:
+    """PeerAnswer the question of the last argument but one into the file of the last: noisy counts, and their seconds.
 
     start: what must run before any question can be answered, such as a JVM; like imports, it is start-up.
     """
-    question, file = Question.of(sys.argv[-2]), Path(sys.argv[-1])
+    question, file = PeerQuestion.of(sys.argv[-2]), Path(sys.argv[-1])
     ready = start()
     begun = time.perf_counter()
     counts = np.asarray(count(ready, question), dtype=np.float64)

@@ -7,7 +7,7 @@ from typing import Any
 import tmlt.analytics as ta
 from pyspark.sql import SparkSession
 
-from bench.peers.question import Question, answer
+from bench.peers.question import PeerQuestion, answer
 
 HERE = "127.0.0.1"
 
@@ -26,7 +26,7 @@ def start() -> SparkSession:
     return SparkSession.builder.master("local[*]").config(map=options).getOrCreate()
 
 
-def count(spark: SparkSession, question: Question) -> Any:
+def count(spark: SparkSession, question: PeerQuestion) -> Any:
     """Gaussian noise of the given rho."""
     budget = ta.RhoZCDPBudget(question.rho)
     session = ta.Session.from_dataframe(

@@ -38,7 +38,7 @@ ARROW_TYPES: dict[Kind, pa.DataType] = {
 
 
 @dataclass(frozen=True)
-class Column:
+class PublishedColumn:
     """A column of a published table.
 
     kind: as the data package calls types; a geometry is well-known binary in degrees.
@@ -56,43 +56,45 @@ class Column:
     required: bool = True
 
 
-Columns = tuple[Column, ...]
+Columns = tuple[PublishedColumn, ...]
 
-CELL_ID = Column("cell_id", "string", "identifier of the cell", concept="REF_AREA")
-WEEK = Column("week", "date", "Monday that the week is named after")
+CELL_ID = PublishedColumn("cell_id", "string", "identifier of the cell", concept="REF_AREA")
+WEEK = PublishedColumn("week", "date", "Monday that the week is named after")
 
 PEOPLE: Columns = (  # beside counts, where a city states factors
-    Column("people", "integer", "people: visits divided by public factors, which are assumptions", unit=OF_PEOPLE),
-    Column(
+    PublishedColumn(
+        "people", "integer", "people: visits divided by public factors, which are assumptions", unit=OF_PEOPLE
+    ),
+    PublishedColumn(
         "people_low",
         "integer",
         "lower end of their interval: 95 % of the noise, and factors anywhere between their bounds; never below zero",
         unit=OF_PEOPLE,
         required=False,
     ),
-    Column("people_high", "integer", "upper end of that interval", unit=OF_PEOPLE, required=False),
+    PublishedColumn("people_high", "integer", "upper end of that interval", unit=OF_PEOPLE, required=False),
 )
 
 DENSITY: Columns = (  # density_<week>: a row per cell and hour; CSV and Parquet in this order
     CELL_ID,
-    Column(
+    PublishedColumn(
         "hour", "integer", "hour of the week on the city's clocks ({timezone}); 0 is Monday 00:00, 167 is Sunday 23:00"
     ),
-    Column(
+    PublishedColumn(
         "timestamp",
         "datetime",
         "start of the hour with its offset from UTC; empty for an hour that does not happen",
         concept="TIME_PERIOD",
         required=False,
     ),
-    Column(
+    PublishedColumn(
         "count",
         "integer",
         "visits: devices seen in the cell in that hour; one seen in two cells counts in both. Not people",
         unit=VISITS,
         concept="OBS_VALUE",
     ),
-    Column(
+    PublishedColumn(
         "standard_error",
         "number",
         "how far noise may have moved the count, to first order; known from settings and noisy values",
@@ -100,32 +102,34 @@ DENSITY: Columns = (  # density_<week>: a row per cell and hour; CSV and Parquet
         concept="STD_ERR",
     ),
     WEEK,
-    Column("count_low", "integer", f"lower end of the {WIDTH} of the count; never below zero", unit=VISITS),
-    Column("count_high", "integer", f"upper end of the {WIDTH} of the count", unit=VISITS),
+    PublishedColumn("count_low", "integer", f"lower end of the {WIDTH} of the count; never below zero", unit=VISITS),
+    PublishedColumn("count_high", "integer", f"upper end of the {WIDTH} of the count", unit=VISITS),
     *PEOPLE,
 )
 
 REGIONS: Columns = (  # regions_<week>: a row per region and period, those of the whole city first
-    Column("region_id", "string", "identifier of the region; empty for the whole city", required=False),
-    Column("region_name", "string", "its name"),
+    PublishedColumn("region_id", "string", "identifier of the region; empty for the whole city", required=False),
+    PublishedColumn("region_name", "string", "its name"),
     WEEK,
-    Column("period", "string", "`hour`, `day` or `week`: what the count is the sum of"),
-    Column("hour", "integer", "hour of the week with which the period begins, on the city's clocks ({timezone})"),
-    Column(
+    PublishedColumn("period", "string", "`hour`, `day` or `week`: what the count is the sum of"),
+    PublishedColumn(
+        "hour", "integer", "hour of the week with which the period begins, on the city's clocks ({timezone})"
+    ),
+    PublishedColumn(
         "timestamp",
         "datetime",
         "start of the period with its offset from UTC; empty for an hour that does not happen",
         concept="TIME_PERIOD",
         required=False,
     ),
-    Column(
+    PublishedColumn(
         "count",
         "integer",
         "visits: the sum of the counts of the region's cells; in days and the week of hours that happen. Not people",
         unit=VISITS,
         concept="OBS_VALUE",
     ),
-    Column(
+    PublishedColumn(
         "standard_error",
         "number",
         "how far noise may have moved the sum, to first order; empty where nothing tells how errors go together",
@@ -133,36 +137,40 @@ REGIONS: Columns = (  # regions_<week>: a row per region and period, those of th
         concept="STD_ERR",
         required=False,
     ),
-    Column("count_low", "integer", f"lower end of the {WIDTH} of the sum; never below zero", VISITS, required=False),
-    Column("count_high", "integer", f"upper end of the {WIDTH} of the sum", VISITS, required=False),
+    PublishedColumn(
+        "count_low", "integer", f"lower end of the {WIDTH} of the sum; never below zero", VISITS, required=False
+    ),
+    PublishedColumn("count_high", "integer", f"upper end of the {WIDTH} of the sum", VISITS, required=False),
     *PEOPLE,
 )
 
 CELLS: Columns = (  # cells_<week>: a row per cell
     CELL_ID,
     WEEK,
-    Column("area_km2", "number", "area of the cell", unit="km²"),
-    Column("count", "integer", "visits of the week: the sum of the cell's counts. Not people", unit=VISITS),
-    Column("standard_error", "number", "how far noise may have moved that sum, to first order", unit=VISITS),
-    Column("count_low", "integer", f"lower end of the {WIDTH} of the sum; never below zero", unit=VISITS),
-    Column("count_high", "integer", f"upper end of the {WIDTH} of the sum", unit=VISITS),
+    PublishedColumn("area_km2", "number", "area of the cell", unit="km²"),
+    PublishedColumn("count", "integer", "visits of the week: the sum of the cell's counts. Not people", unit=VISITS),
+    PublishedColumn("standard_error", "number", "how far noise may have moved that sum, to first order", unit=VISITS),
+    PublishedColumn("count_low", "integer", f"lower end of the {WIDTH} of the sum; never below zero", unit=VISITS),
+    PublishedColumn("count_high", "integer", f"upper end of the {WIDTH} of the sum", unit=VISITS),
     *PEOPLE,
-    Column("geometry", "geometry", "outline of the cell, in degrees of longitude and latitude (OGC:CRS84)"),
+    PublishedColumn("geometry", "geometry", "outline of the cell, in degrees of longitude and latitude (OGC:CRS84)"),
 )
 
 MEASUREMENTS: Columns = (  # measurements_<week>: a row per noisy number, as it was drawn
-    Column("door", "string", "which mechanism drew it; the privacy statement gives noise and scale of each"),
-    Column("query", "string", "what was measured"),
-    Column("series", "integer", "number of the place, or of places measured together; 0 for a number of the whole"),
-    Column("position", "integer", "place of the number within its series: the hour of the week, or its rank"),
-    Column("value", "number", "the noisy number, before any estimate; may be negative"),
-    Column(
+    PublishedColumn("door", "string", "which mechanism drew it; the privacy statement gives noise and scale of each"),
+    PublishedColumn("query", "string", "what was measured"),
+    PublishedColumn(
+        "series", "integer", "number of the place, or of places measured together; 0 for a number of the whole"
+    ),
+    PublishedColumn("position", "integer", "place of the number within its series: the hour of the week, or its rank"),
+    PublishedColumn("value", "number", "the noisy number, before any estimate; may be negative"),
+    PublishedColumn(
         "standard_error",
         "number",
         "standard deviation of its noise; of series the statement gives the scale",
         required=False,
     ),
-    Column(
+    PublishedColumn(
         "kept",
         "integer",
         "of a series: how many of its coefficients were drawn, 168 where all hours were; the others are zero",
@@ -172,7 +180,7 @@ MEASUREMENTS: Columns = (  # measurements_<week>: a row per noisy number, as it 
 
 KINDS_OF_SUMS: dict[str, Kind] = {"kind": "string", "cell_id": "string", "value": "number"}
 SUMS: Columns = tuple(  # errors_of_sums_<week>: a row per number of a pattern
-    Column(name, KINDS_OF_SUMS.get(name, "integer"), meaning, required=name not in ("cell_id", "hour"))
+    PublishedColumn(name, KINDS_OF_SUMS.get(name, "integer"), meaning, required=name not in ("cell_id", "hour"))
     for name, meaning in MEANING.items()
 )
 
@@ -209,7 +217,7 @@ def described_parquet(table: pl.DataFrame, columns: Columns, about: Mapping[str,
     return bytes(sink.getvalue())
 
 
-def _arrow_field(column: Column, field: pa.Field) -> pa.Field:
+def _arrow_field(column: PublishedColumn, field: pa.Field) -> pa.Field:
     """The type and words of a column: a moment keeps its zone, a short number its width."""
     as_it_is = pa.types.is_timestamp(field.type) or pa.types.is_floating(field.type) or pa.types.is_integer(field.type)
     words = {"kind": column.kind, "meaning": column.meaning, "unit": column.unit, "concept": column.concept}

@@ -24,13 +24,14 @@ from numpy.typing import NDArray
 
 from density_assets.calendar import HOURS, WeekClock
 from density_assets.geography.cells import DEGREES
-from density_assets.publication.columns import Column, Columns, Kind
+from density_assets.publication.columns import Columns, Kind, PublishedColumn
 from density_assets.publication.files import hour_start
 from density_assets.sql_names import quoted
 
 START, END = "time_start", "time_end"  # columns of the layer `density`
 MOMENTS = tuple(
-    Column(name, "datetime", f"{which} of the hour, in UTC") for name, which in ((START, "start"), (END, "end"))
+    PublishedColumn(name, "datetime", f"{which} of the hour, in UTC")
+    for name, which in ((START, "start"), (END, "end"))
 )
 TYPES: dict[Kind, str] = {"string": "TEXT", "integer": "INTEGER", "number": "REAL", "date": "DATE"}
 OF_THE_HOUR = ("cell_id", "hour", "timestamp", "week")  # told by cells and hours
@@ -164,7 +165,7 @@ def _add_table(
     connection.executemany(f"insert into {quoted(name)} values ({values})", rows)  # noqa: S608  # quoted
 
 
-def _describe(connection: sqlite3.Connection, layer: str, columns: Iterable[Column]) -> None:
+def _describe(connection: sqlite3.Connection, layer: str, columns: Iterable[PublishedColumn]) -> None:
     """The meaning of columns, as the schema extension keeps it."""
     rows = [(layer, column.name, column.name, column.meaning) for column in columns]
     connection.executemany("insert into gpkg_data_columns values (?, ?, null, ?, ?, null, null)", rows)

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from bench.peers import environments
-from bench.peers.compare import OURS, PEERS, Answer, chance, growth, limit, table
+from bench.peers.compare import OURS, PEERS, PeerAnswer, chance, growth, limit, table
 from bench.peers.environments import NotInstalled, interpreter, requirements
-from bench.peers.question import Question
+from bench.peers.question import PeerQuestion
 from bench.peers.watch import Failed, Watched, watch
 
 
-def answer(who: str, rows: int, seconds: float, mae: float, epsilon: float = 1.0) -> Answer:
-    return Answer(who, rows, epsilon, Watched(seconds + 2, 2 * seconds, 300.0), seconds, mae, mre=0.5, pc=0.9)
+def answer(who: str, rows: int, seconds: float, mae: float, epsilon: float = 1.0) -> PeerAnswer:
+    return PeerAnswer(who, rows, epsilon, Watched(seconds + 2, 2 * seconds, 300.0), seconds, mae, mre=0.5, pc=0.9)
 
 
 @pytest.mark.parametrize("peer", PEERS.values())
@@ -62,8 +62,8 @@ def test_a_peer_that_cannot_be_installed_says_why(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_question_is_the_same_after_its_way_through_a_command() -> None:
-    asked = Question("visits.parquet", cells=168, cap=30, epsilon=0.3, delta=2e-6, rho=0.03)
-    assert Question.of(str(asked)) == asked
+    asked = PeerQuestion("visits.parquet", cells=168, cap=30, epsilon=0.3, delta=2e-6, rho=0.03)
+    assert PeerQuestion.of(str(asked)) == asked
 
 
 def test_what_a_child_of_a_command_uses_is_counted(tmp_path: Path) -> None:
