@@ -11,15 +11,15 @@ from datetime import date
 from functools import cached_property
 from pathlib import Path
 
+from density_assets.errors import BadInput
 from density_assets.geography.cells_and_towers import geography_hash
 from density_assets.geography.tables import cells_from, footprints_from, towers_from
 from density_assets.privacy.acts import Act
 from density_assets.privacy.charges import population_name
-from density_assets.privacy.estimates import Estimated, estimated_as_stated, estimated_with_earlier_weeks
+from density_assets.privacy.estimates import Estimated, estimated_with_all_weeks, estimated_with_earlier_weeks
 from density_assets.privacy.noise import Noise, OpenDpNoise
 from density_assets.privacy.release import Release
 from density_assets.publication.files import Naming
-from density_assets.publication.keeping import PublishedStays, published_statement
 from density_assets.publication.software import software
 from density_assets.records.files import named_files, refuse_our_files
 from density_assets.schemes import SCHEMES, learning_scheme
@@ -186,26 +186,27 @@ class City:
         """The release of a week: what it was drawn for, or what today's settings and geography would draw."""
         return self._drawn(week) or self._asked(week)
 
-    def estimated(self, week: date, *, again: bool = False) -> Estimated | None:
-        """What the estimate of a drawn week is made of; none if its scheme estimates weeks alone.
+    def estimated(self, week: date) -> Estimated | None:
+        """Return what the first estimate of a drawn week is made of; none if its scheme knows no other week.
 
-        A published week keeps what its statement says, if that is the one that was signed; what it is made of follows
-        from the ledger alone otherwise, as where a person asked for other files (`again`): the statement is one of
-        them, and replaced before all are signed. The ledger knows whether that was another.
+        It follows from the ledger alone, so it is the same whenever it is asked for.
         """
-        release, accounts = self.release(week), self.ledger.accounts()
+        release = self.release(week)
         if learning_scheme(release.scheme) is None:
             return None
-        published = accounts.publications(release.which)
-        said = {} if again else published_statement(self.files(week), published)
-        estimated = estimated_as_stated(said) if said else estimated_with_earlier_weeks(accounts, release)
-        if published and published[-1].body["estimate"] != (estimated.key(release) if estimated else None):
-            raise PublishedStays(
-                f"the week of {week} must keep the estimate it is published with, but the statement that names it is "
-                "lost or changed, and from the ledger another follows today: restore statement and manifest of the "
-                "week from a backup of the release folder, or from a copy that was handed out"
+        return estimated_with_earlier_weeks(self.ledger.accounts(), release)
+
+    def estimated_finally(self, week: date) -> Estimated:
+        """Return what a final estimate of a week is made of, as of today; raises where there can be none."""
+        release, accounts = self.release(week), self.ledger.accounts()
+        if learning_scheme(release.scheme) is None:
+            raise BadInput(
+                f"a final estimate must be of a scheme that learns from other weeks, but the week of {week} was drawn "
+                f"by {release.scheme}: its first estimate is its last"
             )
-        return estimated
+        if not accounts.publications(release.which):
+            raise BadInput(f"the week of {week} must be published before it is estimated again: release it first")
+        return estimated_with_all_weeks(accounts, release)
 
     def unused_settings(self, week: date) -> str:
         """Which of today's settings a drawn week does without, in words; empty if none."""

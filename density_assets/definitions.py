@@ -10,23 +10,24 @@ from density_assets.graph import (
     estimating,
     evaluation,
     final,
-    past,
+    jobs,
     public,
     register,
     release,
-    signing,
 )
 from density_assets.graph.assets import blueprints
 from density_assets.graph.automation import following, freshness_check, sensors, watched, weekly_schedule
 from density_assets.graph.catalogue import ATTACK_CHECKS, Catalogue, refuse_leaks
 from density_assets.graph.checks import CHECKS
-from density_assets.graph.naming import weekly_partitions
-from density_assets.graph.past import learns
-from density_assets.graph.terminal import console
+from density_assets.graph.console import console
+from density_assets.graph.estimating import learns
+from density_assets.graph.freshness import freshness_check, watched
+from density_assets.graph.partitions import weekly_partitions
+from density_assets.graph.zone_rule import refuse_leaks
 from density_assets.publication.pages.svg import Node
 from density_assets.schemes import refuse_without_areas
 
-BLUEPRINTS = blueprints(public, confidential, doors, past, estimating, release, register, signing, final, evaluation)
+BLUEPRINTS = blueprints(public, confidential, doors, estimating, release, register, final, evaluation)
 
 
 def build(city: City, *, by_force: bool = False) -> dg.Definitions:

@@ -12,6 +12,10 @@ class BadInput(ValueError):
     """Settings or files that cannot be used: says what must hold, what was found, where, what to do."""
 
 
+class PublishedStays(BadInput):
+    """Raised when a run would replace a published week. Nothing was charged or written."""
+
+
 def missing_column(path: Path, setting: str, wanted: str, columns: Iterable[str]) -> BadInput:
     """The error for a column that a setting names and the file does not have."""
     return BadInput(

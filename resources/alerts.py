@@ -12,10 +12,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from density_assets.errors import BadInput
+from density_assets.errors import BadInput, PublishedStays
 from density_assets.privacy.charges import BudgetRefused
 from density_assets.privacy.policy import PolicyRefused
-from density_assets.publication.keeping import PublishedStays
 from density_assets.settings import Settings
 from resources.ledger.book import LedgerError
 from resources.measurements import NotReleasable

@@ -161,6 +161,15 @@ def used_draw(folder: Path, used: DrawUsed, door: str, accounts: Accounts) -> Va
 
     Guarantees: it is the draw that `used` names, paid for and known to the ledger; anything else is refused by name.
     """
+    return _used_draw(folder, used, door, accounts)[1]
+
+
+def used_draw_content(folder: Path, used: DrawUsed, door: str, accounts: Accounts) -> bytes:
+    """The file of such a draw, read once: what was found to be the draw is what is returned."""
+    return _used_draw(folder, used, door, accounts)[0]
+
+
+def _used_draw(folder: Path, used: DrawUsed, door: str, accounts: Accounts) -> tuple[bytes, Values]:
     draw = used.doors[door]
     file, row = folder / draw_file(draw.measurement), accounts.by_hash.get(draw.charge)
     what = f"{door} of the week of {used.week} (revision {used.revision})"
@@ -174,14 +183,15 @@ def used_draw(folder: Path, used: DrawUsed, door: str, accounts: Accounts) -> Va
             f"an estimate uses {what}, so that draw must be stored, but {file} is lost: restore it from a backup of "
             "the release folder, or from a copy that was handed out"
         )
+    content = file.read_bytes()
     try:
-        about, values = read_draw(file)
+        about, values = read_draw(file, content)
         refuse_unknown(file, draw.measurement, about, values, accounts)
     except BadInput as damaged:
         raise BadInput(f"an estimate uses {what}: {damaged}") from None
     if about["charge"] != draw.charge:
         raise BadInput(f"an estimate uses {what}: {_damaged(file, 'it was paid for by another charge')}")
-    return values
+    return content, values
 
 
 def _damaged(file: Path, why: str) -> BadInput:

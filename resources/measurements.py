@@ -15,14 +15,13 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from density_assets.errors import BadInput
+from density_assets.errors import BadInput, PublishedStays
 from density_assets.privacy.charges import budget_in_force, price
 from density_assets.privacy.events import to_record
 from density_assets.privacy.noise import Noise
 from density_assets.privacy.policy import under_policy
 from density_assets.privacy.release import Release
 from density_assets.publication.files import MEASUREMENTS, Naming, draw_file
-from density_assets.publication.keeping import PublishedStays
 from density_assets.publication.verification import stated_measurements
 from resources.draws import (
     Measurement,

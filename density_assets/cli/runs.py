@@ -14,7 +14,8 @@ from density_assets.city import City
 from density_assets.cli.options import chosen_week, typed
 from density_assets.definitions import build
 from density_assets.errors import BadInput
-from density_assets.graph.automation import (
+from density_assets.graph.estimating import learns
+from density_assets.graph.jobs import (
     AUDIT,
     ERASE,
     EVALUATE,
@@ -25,14 +26,13 @@ from density_assets.graph.automation import (
     REBUILD,
     WEEKLY,
 )
-from density_assets.graph.naming import own, week_of
-from density_assets.graph.past import learns
+from density_assets.graph.naming import own
+from density_assets.graph.partitions import week_of
 from density_assets.graph.terminal import Ended, execute
-from density_assets.graph.vintages import final_of
 from density_assets.privacy.acts import Act, act_under
 from density_assets.publication.files import AUDIT_PAGE, COUNT_FILES, ERRORS_OF_SUMS
-from density_assets.publication.manifest import REGISTER_FILE, VERIFIER
-from density_assets.publication.manifest import WEEKLY as WEEKLY_FILES
+from density_assets.release.manifest import REGISTER_FILE, VERIFIER
+from density_assets.release.manifest import WEEKLY as WEEKLY_FILES
 from density_assets.settings.values import is_url
 from resources.alerts import WORDED
 
@@ -52,10 +52,10 @@ def backfill(city: City, first: str, last: str, act: Act | None) -> int:
     return _one_by_one(city, WEEKLY, _weeks(city, first, last), "backfill", act)
 
 
-def rebuild(city: City, first: str | None, last: str | None, act: Act | None, *, again: bool = False) -> int:
-    """Make the tables and files of released weeks again from stored draws; without weeks, of all of them.
+def rebuild(city: City, first: str | None, last: str | None, act: Act | None) -> int:
+    """Compose released weeks again from stored draws; without weeks, all of them.
 
-    again: whether published weeks may be published with other files.
+    act: who asks to publish anew what comes out otherwise, and why; none publishes nothing anew.
     """
     weeks = _weeks(city, first, last or first) if first else _released(city)
     if not weeks:
@@ -63,7 +63,7 @@ def rebuild(city: City, first: str | None, last: str | None, act: Act | None, *,
             f"there must be a released week to rebuild, neither {city.ledger.book.name} nor {city.store.release} knows "
             "one: release one first"
         )
-    return _one_by_one(city, REBUILD, weeks, "rebuild", act, again=again)
+    return _one_by_one(city, REBUILD, weeks, "rebuild", act)
 
 
 def final_estimate(city: City, asked: str, act: Act | None) -> int:
@@ -73,7 +73,7 @@ def final_estimate(city: City, asked: str, act: Act | None) -> int:
         raise BadInput(
             f"scheme.name must be one that learns from other weeks, got {city.scheme.name}: name lowrank again"
         )
-    final = final_of(city.as_drawn(week), week)
+    final = city.as_drawn(week).estimated_finally(week)
     if not _run_week(city, FINAL_ESTIMATE, week, act):
         return 1
     files = replace(city.files(week), upto=final.later[-1].week)
@@ -119,10 +119,10 @@ def audit(city: City) -> int:
     return 0 if page["problems"] == 0 else 1
 
 
-def _one_by_one(city: City, job: str, weeks: list[date], command: str, act: Act | None, *, again: bool = False) -> int:
+def _one_by_one(city: City, job: str, weeks: list[date], command: str, act: Act | None) -> int:
     done = 0
     while done < len(weeks) and (job != WEEKLY or _may_release(city, weeks[done], act)):
-        if not _run_week(city, job, weeks[done], act, again=again):
+        if not _run_week(city, job, weeks[done], act):
             break
         done += 1
     print(f"done: {', '.join(map(str, weeks[:done])) or 'none'}")
@@ -130,14 +130,13 @@ def _one_by_one(city: City, job: str, weeks: list[date], command: str, act: Act 
         return 0
     print(f"stopped at: {weeks[done]}, for the reason given above")
     print(f"not tried: {', '.join(map(str, weeks[done + 1 :])) or 'none'}")
-    words = f"{command} --again" if again else command
-    print(f"to go on: {typed(words, act, **{'from': weeks[done], 'to': weeks[-1]})}")
+    print(f"to go on: {typed(command, act, **{'from': weeks[done], 'to': weeks[-1]})}")
     return 1
 
 
-def _run_week(city: City, job: str, week: date, act: Act | None, *, again: bool = False) -> bool:
+def _run_week(city: City, job: str, week: date, act: Act | None) -> bool:
     print(f"{city.name}, week of {week}", file=sys.stderr)
-    return _run(city, job, act, again=again, partition_key=str(week)).success
+    return _run(city, job, act, partition_key=str(week)).success
 
 
 def _refuse(city: City, week: date, act: Act | None) -> None:

@@ -39,15 +39,15 @@ def rebuild(
     last: Annotated[str | None, _LAST] = None,
     by: By = None,
     reason: Reason = None,
-    again: Annotated[
-        bool, typer.Option("--again", help="Publish published weeks with other files, if they come out otherwise.")
-    ] = False,
 ) -> int:
-    """Make tables and files of released weeks again from stored draws, at no charge."""
+    """Compose released weeks again from stored draws, at no charge, and make damaged files whole.
+
+    With --by and --reason, files that come out otherwise are published anew, which the ledger notes.
+    """
     from density_assets.city import City
     from density_assets.cli import runs
 
-    return runs.rebuild(City.here(), first, last, act_of(by, reason), again=again)
+    return runs.rebuild(City.here(), first, last, act_of(by, reason))
 
 
 def final(

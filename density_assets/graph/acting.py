@@ -29,7 +29,6 @@ from resources.alerts import WORDED
 from resources.ledger.book import LedgerError
 
 BY_TAG, REASON_TAG = "density/by", "density/reason"
-AGAIN_TAG = "density/again"  # of a run that may publish a published week with other files
 TERMINAL = "density/terminal"
 STARTERS = {  # tags that Dagster puts on runs, and who is behind them
     "dagster/schedule_name": "schedule",
@@ -42,6 +41,11 @@ STARTERS = {  # tags that Dagster puts on runs, and who is behind them
 def act_of_run(tags: Mapping[str, str], settings: Settings) -> Act | None:
     """Who started a run with such tags, and why; none if nobody said and it matters."""
     return act_under(settings, tags.get(BY_TAG), tags.get(REASON_TAG), _how(tags))
+
+
+def said_in(tags: Mapping[str, str]) -> bool:
+    """Whether a person said, for this very run, who started it and why."""
+    return {BY_TAG, REASON_TAG} <= tags.keys()
 
 
 def _how(tags: Mapping[str, str]) -> str:

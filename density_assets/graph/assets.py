@@ -19,16 +19,18 @@ import dagster as dg
 import polars as pl
 
 from density_assets.city import City
-from density_assets.graph.acting import act_of_run, called_off_where_published_stays, unquoted_errors
+from density_assets.graph.called_off import called_off_where_published_stays
 from density_assets.graph.catalogue import Catalogue
-from density_assets.graph.columns import Columns, lineage, schema, shown
-from density_assets.graph.given import Asked, gather
-from density_assets.graph.naming import GROUPS, LAST_WEEK, OWNERS, WRITER, key, own, week_of, weekly_partitions
+from density_assets.graph.columns import Columns, lineage, schema
+from density_assets.graph.given import Asked, asked_by, gather
+from density_assets.graph.naming import key, own
+from density_assets.graph.partitions import LAST_WEEK, week_of, weekly_partitions
+from density_assets.graph.shown import shown
 from density_assets.graph.step import Made, Reader, Shelf, Step, step_for
 from density_assets.graph.worker import Wall, perform
-from density_assets.privacy.acts import Act
+from density_assets.graph.zones import GROUPS, OWNERS, WRITER
 from density_assets.privacy.zones import Zone
-from density_assets.publication.keeping import refuse_to_overwrite
+from density_assets.release.sign import refuse_other_draws
 from resources.faults import in_clear_words
 from resources.sql.models import Model
 from resources.tables.files import column_types, fingerprint
@@ -63,7 +65,7 @@ class Blueprint:
         as well, the lineage shows the week before.
     looks_ahead: inputs of which it reads later weeks too.
     where: whether a city has it.
-    after: done here with what the function made, and with the city, for what a walled-off step cannot do.
+    after: done here with what the function got and made, and with the city, for what a walled-off step cannot do.
     """
 
     name: str
@@ -80,7 +82,7 @@ class Blueprint:
     given: Names
     looks_back: Callable[[City], Names]
     where: Callable[[City], bool]
-    after: Callable[[City, Step, Act | None, Made], None] | None = None
+    after: Callable[[Asked, Step, dict[str, Any], Made], None] | None = None
     looks_ahead: Names = ()
 
     @property
@@ -145,13 +147,14 @@ class Blueprint:
         past = {name: catalogue.shelves[name] for name in self.looks_back(city)}
         future = {name: catalogue.shelves[name] for name in self.looks_ahead}
         step = step_for(self.name, self.zone, inputs, city, week, context, past, future)
-        if self.weekly and self.zone is Zone.RELEASE:
-            refuse_to_overwrite(step.files, step.release, city.geography())  # doors ask by themselves
+        if self.weekly and self.zone in (Zone.MECHANISM, Zone.RELEASE):
+            refuse_other_draws(step.files, step.release, city.geography())
         given = {name: step.read(name) for name in self.arguments}
-        given |= gather(self.given, Asked(city, week, context.instance, catalogue, step.again))
+        asked = asked_by(context, city, week, catalogue)
+        given |= gather(self.given, asked)
         made, columns = self._made(context.run_id, step, given, city), self.columns(city)
         if self.after:
-            self.after(city, step, act_of_run(context.run.tags, city.settings), made)
+            self.after(asked, step, given, made)
         if made.table is not None and made.table.columns != list(columns):
             raise ValueError(f"{self.name} must have the columns {list(columns)}, got {made.table.columns}")
         stored = self._stored(city, step.read, made.table)
@@ -225,7 +228,7 @@ def asset(
     looks_back: Names | Callable[[City], Names] = (),
     looks_ahead: Names = (),
     where: Callable[[City], bool] = lambda _: True,
-    after: Callable[[City, Step, Act | None, Made], None] | None = None,
+    after: Callable[[Asked, Step, dict[str, Any], Made], None] | None = None,
 ) -> Callable[[Callable[..., Made]], Blueprint]:
     """Turn a function that returns `Made` into the blueprint of an asset; see there.
 

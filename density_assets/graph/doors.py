@@ -21,7 +21,6 @@ from density_assets.graph.columns import CALENDAR, SETTINGS, Columns, column
 from density_assets.graph.step import Made, Reader, RecordStep
 from density_assets.privacy.noise import Noise
 from density_assets.privacy.zones import Zone
-from density_assets.publication.keeping import refuse_to_overwrite
 from density_assets.schemes.drawn_tables import series_table, totals_table
 from density_assets.schemes.expected import expected_worth
 from density_assets.schemes.scheme import SERIES, TOTALS, WHERE, Counts, Scheme, Values, alone, present
@@ -116,7 +115,6 @@ def _measured(step: RecordStep, door: str) -> Measurement:
     """The draw of a door: the stored one, or a new one that is paid for first."""
     city, release, reads = step.city, step.release, _reads(step.city, door)
     scheme = city.scheme
-    refuse_to_overwrite(step.files, release, city.geography())
     city.open_ledger(step.say)
     if step.rebuilding:
         return city.measurements.stored(release, door)

@@ -1,32 +1,31 @@
-"""What the noisy numbers of a week say of each cell, and of sums of cells: the estimate, in the release zone.
+"""The estimate of a week as tables: what its noisy numbers say of each cell, and of sums of cells.
 
-The estimate is that of the week's scheme. Where the scheme learns, it starts from what earlier weeks have said
-(`past.py`), and the errors of any sum of its cells can be told.
+What they show is part of the composition that is signed (`release/compose.py`), so nothing is estimated twice in a run.
 """
 
+import numpy as np
 import polars as pl
 
-from density_assets import series
 from density_assets.city import City
-from density_assets.estimation.weeks.state import Measured
-from density_assets.geography.places import Places
 from density_assets.geography.tables import GEOGRAPHY, place_ids, places_from
 from density_assets.graph.assets import asset
 from density_assets.graph.columns import SETTINGS, Columns, column
 from density_assets.graph.doors import PLACES, cluster_labels, identity
-from density_assets.graph.missing_hours import without_missing
-from density_assets.graph.naming import GROUPS
-from density_assets.graph.past import DRAWN, PAST, learns, refuse_unknown_draws, state_after
 from density_assets.graph.step import Made, Step
-from density_assets.privacy.accounts import Accounts
-from density_assets.privacy.estimates import ALONE, WITH_EARLIER_WEEKS, Estimated
+from density_assets.graph.zones import GROUPS
+from density_assets.privacy.estimates import ALONE, WITH_EARLIER_WEEKS
 from density_assets.privacy.zones import Zone
-from density_assets.publication.sum_errors import MEANING, SCHEMA, errors_table
+from density_assets.publication.pictures import week_rhythm
+from density_assets.publication.sum_errors import MEANING
+from density_assets.release.compose import Composition, Terms, composition
+from density_assets.release.estimate import STATES, state_from
 from density_assets.schemes import SCHEMES, learning_scheme
-from density_assets.schemes.drawn_tables import series_from, totals_from
-from density_assets.schemes.learning import estimate_after, sums_after
-from density_assets.schemes.scheme import TOTALS, Estimate
+from density_assets.schemes.drawn_tables import totals_from
+from density_assets.schemes.scheme import SERIES, TOTALS
 
+DOORS = (TOTALS, SERIES)
+PAST = (STATES, *DOORS)  # what an estimate with earlier weeks looks back at
+DRAWN = ("noisy_totals.value", "noisy_series.value")
 ORIGINS_OF_SUMS = {
     "kind": (SETTINGS,),
     "pattern": (SETTINGS,),
@@ -35,6 +34,28 @@ ORIGINS_OF_SUMS = {
     "value": (SETTINGS, *DRAWN, "usual_week.values", "overlaps.share"),
 }
 IDS = {"towers": "towers.tower_id", "cells": "cells.cell_id", "cover": "cover_graph.id"}  # of places, by kind
+
+
+def learns(city: City) -> bool:
+    """Whether weeks of a city can be estimated with what earlier weeks have said."""
+    return learning_scheme(city.scheme.name) is not None
+
+
+def composed_of(city: City) -> tuple[str, ...]:
+    """The assets that a release of a city is composed of."""
+    return (*DOORS, *GEOGRAPHY[city.scheme.places])
+
+
+def past_of(city: City) -> tuple[str, ...]:
+    """The assets whose earlier weeks enter a release of a city."""
+    return PAST if learns(city) else ()
+
+
+def composed(step: Step, terms: Terms) -> Composition:
+    """Return what the release of the week is composed of."""
+    places = SCHEMES[step.release.scheme].places
+    tables = {name: step.read(name) for name in GEOGRAPHY[places]}
+    return composition(step.settings, step.release, step.files, tables, step.read, terms)
 
 
 def _clusters_columns(city: City) -> Columns:
@@ -76,6 +97,39 @@ def clusters(step: Step) -> Made:
     return Made(table, facts={"clusters": int(labels.max()) + 1})
 
 
+@asset(
+    Zone.RELEASE,
+    {
+        "part": column(
+            "what of the state it is: sums over weeks, how hours vary together, how far weeks drift", SETTINGS
+        ),
+        "shape": column("rows and columns of its numbers; empty for a single number", "towers.tower_id"),
+        "values": column(
+            "its numbers, 64 bits each, little-endian, row by row", *DRAWN, "towers.x", "towers.y", "usual_week.values"
+        ),
+        "draws": column("digests of the draws it is made of, oldest week first", *DRAWN, "usual_week.draws"),
+        "estimator": column("version of the estimator", SETTINGS),
+    },
+    deps=composed_of,
+    looks_back=PAST,
+    given=("terms",),
+    where=learns,
+)
+def usual_week(step: Step, terms: Terms) -> Made:
+    """What this week and those before it say of a usual week: the state that the next week's estimate starts from.
+
+    Made from the state of the week before and this week's draws, at no cost: all of it is paid for and public. Empty
+    for a week that was estimated alone.
+    """
+    of = composed(step, terms).estimation
+    if of.state.is_empty():
+        return Made(of.state)
+    parts = state_from(of.state).arrays()
+    rhythm = (parts["total"] / np.maximum(parts["weight"], np.finfo(np.float64).tiny)).sum(axis=0)
+    picture = week_rhythm(f"a usual week, from {len(of.used)} weeks", **{"weighted visits": rhythm})
+    return Made(of.state, {"rhythm": picture}, {"weeks": len(of.used)})
+
+
 def _smoothed_columns(city: City) -> Columns:
     clustered = ("clusters.cluster",) if city.scheme.clustered else ()
     totals = ("noisy_totals.value",) if city.scheme.reads(city.settings)[TOTALS] else ()
@@ -94,103 +148,45 @@ def _smoothed_columns(city: City) -> Columns:
 
 
 def _smoothed_deps(city: City) -> tuple[str, ...]:
-    clustered = ("clusters",) if city.scheme.clustered else ()
-    return (*clustered, *GEOGRAPHY[city.scheme.places])
+    return (*(("clusters",) if city.scheme.clustered else ()), *composed_of(city))
 
 
-@asset(
-    Zone.RELEASE,
-    _smoothed_columns,
-    deps=_smoothed_deps,
-    looks_back=lambda city: PAST if learns(city) else (),
-    given=("accounts", "estimated"),
-)
-def smoothed_series(
-    step: Step,
-    noisy_totals: pl.DataFrame,
-    noisy_series: pl.DataFrame,
-    accounts: Accounts,
-    estimated: Estimated | None,
-) -> Made:
+@asset(Zone.RELEASE, _smoothed_columns, deps=_smoothed_deps, looks_back=past_of, given=("terms",))
+def smoothed_series(step: Step, terms: Terms) -> Made:
     """What the noisy numbers say of each cell: denoised, non-negative, scaled to the noisy totals, mapped to cells.
 
     Where the scheme learns, with what earlier weeks have said (`usual_week`), whose draws are paid for as well.
     """
-    scheme = SCHEMES[step.release.scheme]
-    places, labels = places_from(step.read, scheme.places), cluster_labels(scheme, step.read)
-    totals, drawn = totals_from(noisy_totals), series_from(noisy_series)
-    estimate, estimator = None, {}
-    if learner := learning_scheme(step.release.scheme):
-        estimate = _with_earlier_weeks(
-            step, learner.measured(step.release.doors, totals, drawn), places, accounts, estimated
-        )
-        estimator = {"estimator": pl.lit(ALONE if estimate is None else WITH_EARLIER_WEEKS, pl.Int64)}
-    estimate = estimate or scheme.estimate(step.settings, step.release.doors, totals, labels, drawn, places)
-    visits = places.to_cells(scheme.places) @ estimate.series
-    ids = step.read("cells").select("cell_id")
-    table = series.table(ids, visits=visits, standard_error=estimate.cell_error)
-    return Made(table.with_columns(**estimator))
-
-
-def _with_earlier_weeks(
-    step: Step, measured: Measured, places: Places, accounts: Accounts, estimated: Estimated | None
-) -> Estimate | None:
-    """The estimate with what earlier weeks have said; none where the week is estimated alone."""
-    if estimated is None or estimated.alone:
-        return None
-    refuse_unknown_draws(step, estimated.used, accounts)
-    past = state_after(step, estimated.used, accounts)
-    estimate = estimate_after(past, measured, places.to_cells("towers"), places.tower_xy)
-    if estimate is None:
+    of = composed(step, terms).estimation
+    if of.estimated is None:
+        return Made(of.cells)
+    if of.alone:
         step.warn(
             f"the week of {step.week} is estimated alone: with earlier weeks the estimator finds no finite numbers"
         )
-    return estimate
+    estimator = ALONE if of.alone else WITH_EARLIER_WEEKS
+    return Made(of.cells.with_columns(estimator=pl.lit(estimator, pl.Int64)))
 
 
 @asset(
     Zone.RELEASE,
     {name: column(meaning, *ORIGINS_OF_SUMS[name]) for name, meaning in MEANING.items()},
-    deps=_smoothed_deps,
+    deps=lambda city: (*composed_of(city), "smoothed_series"),
     looks_back=PAST,
-    given=("accounts", "estimated"),
+    given=("terms",),
     where=learns,
 )
-def errors_of_sums(
-    step: Step,
-    noisy_totals: pl.DataFrame,
-    noisy_series: pl.DataFrame,
-    smoothed_series: pl.DataFrame,
-    accounts: Accounts,
-    estimated: Estimated | None,
-) -> Made:
+def errors_of_sums(step: Step, terms: Terms) -> Made:
     """How errors of cells and hours go together, as a few patterns from which the error of any sum can be told.
 
     Of the same estimate as `smoothed_series`, at no cost. Empty for a week that was estimated alone.
     """
-    learner = learning_scheme(step.release.scheme)
-    if learner is None or estimated is None or smoothed_series["estimator"][0] == ALONE:
-        return Made(pl.DataFrame(schema=SCHEMA))
-    places = places_from(step.read, learner.places)
-    measured = learner.measured(step.release.doors, totals_from(noisy_totals), series_from(noisy_series))
-    past = state_after(step, estimated.used, accounts)
-    summary = sums_after(past, measured, places.to_cells("towers"), places.tower_xy)
-    if summary is None:
+    of = composed(step, terms).estimation
+    if of.sums.is_empty() and not of.alone:
         step.warn(f"errors of sums of the week of {step.week} are not published: they are no finite numbers")
-        return Made(pl.DataFrame(schema=SCHEMA))
-    table = without_missing(step, errors_table(summary, step.read("cells")["cell_id"]))
-    return Made(table, facts={"kinds": len(summary.kinds)})
+    return Made(of.sums, facts={"kinds": of.sums["kind"].n_unique()})
 
 
 def of_sums(city: City) -> tuple[str, ...]:
-    """What those depend on who publish errors of sums, where a city has them."""
+    """The asset with errors of sums, where a city has it."""
     return ("errors_of_sums",) if learns(city) else ()
-
-
-def known_sums(step: Step) -> pl.DataFrame | None:
-    """The errors of sums of a week, or of the final estimate of it; none where the estimate does not tell them."""
-    name = "errors_of_sums" if step.upto is None else "final_errors_of_sums"
-    if learning_scheme(step.release.scheme) is None or not step.read.made(name):
-        return None
-    table = step.read(name).select(*SCHEMA)
-    return None if table.is_empty() else table

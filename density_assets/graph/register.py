@@ -14,9 +14,9 @@ import polars as pl
 
 from density_assets.graph.assets import asset
 from density_assets.graph.columns import CALENDAR, SETTINGS, column
-from density_assets.graph.estimating import of_sums
-from density_assets.graph.past import learns
-from density_assets.graph.public_inputs import of_inputs
+from density_assets.graph.estimating import learns, of_sums
+from density_assets.graph.given import Asked
+from density_assets.graph.release import covered, covering, of_inputs
 from density_assets.graph.step import Made, Step
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.charges import Budget, Row, budget_to_show, population_name, weekly_costs
@@ -26,17 +26,19 @@ from density_assets.privacy.promise import explain_release
 from density_assets.privacy.release import FORMAT
 from density_assets.privacy.zones import Zone
 from density_assets.publication.assessment import attack_tests
-from density_assets.publication.files import AUDIT_PAGE
-from density_assets.publication.manifest import fingerprint
+from density_assets.publication.files import AUDIT_PAGE, fingerprint
 from density_assets.publication.pages.audit_page import AuditData, Checked, audit_html, audit_markdown
 from density_assets.publication.pages.svg import Node, spending_svg
 from density_assets.publication.register import Entry, register
 from density_assets.publication.software import software
 from density_assets.publication.spending import changes, decisions, spending, year_so_far
+from density_assets.release.compose import tools_beside
+from density_assets.release.manifest import REGISTER_FILE, Seal, register_manifest
+from density_assets.release.sign import sign_register
 from density_assets.schemes import SCHEMES
-from resources.tables.files import write_durably
 from resources.tables.release_database import LISTED, export
 
+AUDITED = ("run", "accounts", "problem", "nodes", "checks")
 LIBRARIES = ("geopandas", "shapely", "pyarrow", "scikit-learn", "POT", "sqlglot")
 LEDGER: dict[str, type[pl.DataType]] = {
     "row": pl.Int64,
@@ -151,10 +153,11 @@ def _charge_record(row: Row, year_epsilon: float) -> dict[str, object]:
     kinds=("html",),
     weekly=False,
     op_tags={"dagster/priority": "-1"},  # after the checks of the same run, whose outcomes it shows
-    given=("accounts", "problem", "nodes", "checks"),
+    given=AUDITED,
 )
 def audit_page(
     step: Step,
+    run: str,
     accounts: Accounts,
     problem: str | None,
     nodes: Sequence[Node],
@@ -162,14 +165,37 @@ def audit_page(
 ) -> Made:
     """Every release of the population on one page: promises, cost, lineage, checks, attack tests, versions.
 
-    The page `audit.html` is linked from the page of each release, loads nothing and may be handed out. `density audit`
-    makes it anew.
+    The page `audit.html` is linked from the page of each release, loads nothing and may be handed out;
+    `signed_register` writes it. `density audit` makes it anew.
     """
+    data = _audited(step, run, accounts, problem, nodes, checks)
+    table = pl.DataFrame([_release_record(release) for release in data.releases], schema=RELEASES)
+    pictures = {"spending": spending_svg(data.years, data.budget_epsilon).encode()} if data.years else {}
+    page = dg.MetadataValue.path(str(step.folder / AUDIT_PAGE))
+    shown = {"page": page, "summary": dg.MetadataValue.md(audit_markdown(data))}
+    return Made(table, pictures, {**shown, "problems": data.problems})
+
+
+_LAST_AUDIT: dict[str, AuditData] = {}  # by run, at most one: what is shown is what is signed, verified once
+
+
+def _audited(
+    step: Step,
+    run: str,
+    accounts: Accounts,
+    problem: str | None,
+    nodes: Sequence[Node],
+    checks: Sequence[Checked],
+) -> AuditData:
+    """What the page says; the same for all steps of a run."""
+    if run in _LAST_AUDIT:
+        return _LAST_AUDIT[run]
     settings, population, rows = step.settings, population_name(step.settings), accounts.rows
     policy = accounts.newest("policy")
     budget, refusal = budget_to_show(accounts.budget(population), settings)
     budget = under_policy(accounts, budget)
-    data = AuditData(
+    _LAST_AUDIT.clear()
+    _LAST_AUDIT[run] = AuditData(
         city=settings.city.name,
         population=population,
         made=datetime.now(UTC).date().isoformat(),
@@ -193,12 +219,7 @@ def audit_page(
         changes=changes(accounts, population),
         policy=policy.body["text"] if policy else "",
     )
-    file = step.folder / AUDIT_PAGE
-    write_durably(file, audit_html(data).encode())
-    table = pl.DataFrame([_release_record(release) for release in data.releases], schema=RELEASES)
-    pictures = {"spending": spending_svg(data.years, data.budget_epsilon).encode()} if data.years else {}
-    shown = {"page": dg.MetadataValue.path(str(file)), "summary": dg.MetadataValue.md(audit_markdown(data))}
-    return Made(table, pictures, {**shown, "problems": data.problems})
+    return _LAST_AUDIT[run]
 
 
 def _for_a_person(accounts: Accounts, population: str, budget: Budget) -> dict[str, Any]:
@@ -236,3 +257,37 @@ def release_database(step: Step) -> Made:
     files = [tables.tables / name for name in export(tables)]
     names = [str(file.relative_to(tables.tables)) for file in files]
     return Made(pl.DataFrame({"file": names, "bytes": [file.stat().st_size for file in files]}))
+
+
+def _sign_register(asked: Asked, step: Step, _: dict[str, Any], made: Made) -> None:
+    """Sign and write what was composed of the register."""
+    sign_register(asked.city, step.folder / REGISTER_FILE, made.files)
+
+
+@asset(
+    Zone.RELEASE,
+    covering("audit_page.sha256"),
+    deps=("audit_page",),
+    kinds=("json",),
+    weekly=False,
+    op_tags={"dagster/priority": "-3"},  # after everything else
+    given=AUDITED,
+    after=_sign_register,
+)
+def signed_register(
+    step: Step,
+    run: str,
+    accounts: Accounts,
+    problem: str | None,
+    nodes: Sequence[Node],
+    checks: Sequence[Checked],
+) -> Made:
+    """The audit page and what checks it, with their digests, signed like a week.
+
+    Tables and database are signed by nobody: who needs to trust a number takes the files of its week.
+    """
+    seal = Seal.at(accounts, len(accounts.entries))
+    page = audit_html(_audited(step, run, accounts, problem, nodes, checks)).encode()
+    files = {AUDIT_PAGE: page, **tools_beside(seal)}
+    manifest = register_manifest(step.settings.city.name, files, seal)
+    return covered({**files, REGISTER_FILE: manifest}, REGISTER_FILE)

@@ -18,18 +18,17 @@ import polars as pl
 from density_assets.calendar import WeekClock, week_clock
 from density_assets.city import City
 from density_assets.errors import BadInput
-from density_assets.graph.acting import AGAIN_TAG, act_of_run
-from density_assets.graph.automation import REBUILD
+from density_assets.graph.acting import act_of_run
+from density_assets.graph.jobs import REBUILD
 from density_assets.graph.naming import own
 from density_assets.privacy.accounts import Accounts
-from density_assets.privacy.acts import Act, needed
+from density_assets.privacy.acts import Act
 from density_assets.privacy.estimates import DrawUsed
 from density_assets.privacy.release import Release
 from density_assets.privacy.zones import Zone, ZoneLeak
 from density_assets.publication.files import Naming
-from density_assets.publication.public_inputs import published_digest
 from density_assets.settings import Settings
-from resources.draws import Values, used_draw
+from resources.draws import Values, used_draw, used_draw_content
 from resources.tables.released import ReleasedTables
 from resources.tables.store import Store
 
@@ -87,11 +86,13 @@ class Reader:
 
     def draw(self, door: str, used: DrawUsed, accounts: Accounts) -> Values:
         """What a door drew in this week or in another one, refused unless it is the draw that was paid for."""
-        if date.fromisoformat(used.week) > self.monday:
-            self._future_shelf(door)
-        else:
-            self._past_shelf(door)
+        self._draw_shelf(door, used)
         return used_draw(self.tables.release, used, door, accounts)
+
+    def draw_content(self, door: str, used: DrawUsed, accounts: Accounts) -> bytes:
+        """The file of such a draw, refused likewise."""
+        self._draw_shelf(door, used)
+        return used_draw_content(self.tables.release, used, door, accounts)
 
     def exists(self, asset: str) -> bool:
         """Whether the week of a secret input is there."""
@@ -135,6 +136,13 @@ class Reader:
             raise ZoneLeak(f"{self.asset} ({self.zone}) may not read {asset} ({shelf.zone}): only a door may")
         return shelf
 
+    def _draw_shelf(self, door: str, used: DrawUsed) -> Shelf:
+        """The shelf of a door, in the week of a draw."""
+        week = date.fromisoformat(used.week)
+        if week == self.monday:
+            return self._shelf(door)
+        return self._future_shelf(door) if week > self.monday else self._past_shelf(door)
+
     def _past_shelf(self, asset: str) -> Shelf:
         """The shelf of what it looks back at."""
         return self._other_weeks(asset, self.past, "back", "earlier")
@@ -172,19 +180,12 @@ class Step:
 
     read: opens what it declares.
     say, warn: take lines for whoever watches the run.
-    again: whether a person asked for a published week to be published with other files.
-    upto: the last week of the final estimate that is worked on; none for what a week is first published with.
-    inputs_digest: of the public inputs that a published week keeps (`publication/public_inputs.py`); none where today's
-        are used.
     """
 
     settings: Settings
     read: Reader
     say: Callable[[str], None] = _nowhere
     warn: Callable[[str], None] = _nowhere
-    again: bool = False
-    upto: str | None = None
-    inputs_digest: str | None = None
 
     @property
     def name(self) -> str:
@@ -219,7 +220,7 @@ class Step:
     @property
     def files(self) -> Naming:
         """What the published files of the week are called."""
-        return Naming(self.folder, str(self.week), self.settings.revision_of(str(self.week)), self.upto)
+        return Naming(self.folder, str(self.week), self.settings.revision_of(str(self.week)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -253,14 +254,7 @@ def step_for(
     read = Reader(name, zone, inputs, tables, week, release, past, future or {})
     say, warn = context.log.info, context.log.warning
     if zone.free:
-        again = AGAIN_TAG in context.run.tags
-        if again:  # before the first file of a published week is replaced, not when all are to be signed
-            needed(act_of_run(context.run.tags, city.settings), "publishing other files of a published week")
-        if release is None or week is None:
-            return Step(city.settings, read, say, warn, again)
-        accounts = city.ledger.accounts()
-        digest = None if again else published_digest(city.files(week), accounts.publications(release.which))
-        return Step(city.settings, read, say, warn, again, inputs_digest=digest)
+        return Step(city.settings, read, say, warn)
     rebuilding, act = context.run.job_name == own(city, REBUILD), act_of_run(context.run.tags, city.settings)
     return RecordStep(city.settings, read, say, warn, city=city, rebuilding=rebuilding, act=act)
 

@@ -11,8 +11,10 @@ import dagster as dg
 from dagster_shared.error import SerializableErrorInfo
 
 from density_assets.city import City
-from density_assets.graph.acting import AGAIN_TAG, CALLED_OFF, TERMINAL, tags_of
-from density_assets.graph.instance import open_instance, this_process
+from density_assets.graph.abandoned import this_process
+from density_assets.graph.acting import TERMINAL, tags_of
+from density_assets.graph.called_off import CALLED_OFF
+from density_assets.graph.instance import open_instance
 from density_assets.graph.naming import own
 from density_assets.graph.worker import Wall, end_worker, start_worker
 from density_assets.privacy.acts import Act
@@ -80,14 +82,9 @@ class Ended:
     shown: dict[str, dict[str, Any]]
 
 
-def execute(
-    city: City, definitions: dg.Definitions, job: str, act: Act | None = None, *, again: bool = False, **options: Any
-) -> Ended:
-    """Run a job, and say what failed.
-
-    again: whether a published week may be published with other files.
-    """
-    tags = {**this_process(), **tags_of(act), TERMINAL: "yes", **({AGAIN_TAG: "yes"} if again else {})}
+def execute(city: City, definitions: dg.Definitions, job: str, act: Act | None = None, **options: Any) -> Ended:
+    """Run a job, and say what failed."""
+    tags = {**this_process(), **tags_of(act), TERMINAL: "yes"}
     open_instance(city)
     run = str(uuid.uuid4())
     if city.sealed:

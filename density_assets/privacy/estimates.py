@@ -59,13 +59,6 @@ class DrawUsed:
         }
         return {"week": self.week, "revision": self.revision, "draws": draws}
 
-    @classmethod
-    def recorded(cls, record: Mapping[str, Any]) -> "DrawUsed":
-        """What `record` gave."""
-        draws = record["draws"].items()
-        doors = {door: DoorDraw(draw["charge"], draw["measurement"], draw["draw"]) for door, draw in draws}
-        return cls(record["week"], record["revision"], doors)
-
 
 @dataclass(frozen=True)
 class LeftOut:
@@ -81,14 +74,12 @@ class Estimated:
     """What an estimate is made of.
 
     own: the draws of its own week. used: those of other weeks, oldest first; of earlier ones if provisional.
-    alone: whether the estimator failed on it when it was published, so that it was estimated alone.
     """
 
     vintage: str
     own: DrawUsed
     used: tuple[DrawUsed, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
-    alone: bool = False
 
     @property
     def earlier(self) -> tuple[DrawUsed, ...]:
@@ -171,28 +162,6 @@ def _estimated(
         tuple(one.draws for week, one in newest.items() if not reasons[week]),
         tuple(LeftOut(week, newest[week].draws.revision, reason) for week, reason in reasons.items() if reason),
     )
-
-
-def estimated_as_stated(said: Mapping[str, Any]) -> Estimated | None:
-    """What the estimate of a published week is made of, from its statement; none if it was estimated alone."""
-    if "estimate" not in said:
-        return None
-    try:
-        estimate, which = said["estimate"], {"week": said["week"], "revision": said["revision"]}
-        own = DrawUsed.recorded({**which, "draws": {charge["door"]: _of_charge(charge) for charge in said["charges"]}})
-        used = tuple(DrawUsed.recorded(record) for record in estimate["weeks"])
-        left_out = tuple(LeftOut(week["week"], week["revision"], week["reason"]) for week in estimate["left_out"])
-        alone = estimate["alone"] is not None
-        return Estimated(estimate["vintage"], own, used, left_out, alone)
-    except (KeyError, TypeError, AttributeError) as lacking:
-        raise BadInput(
-            "a statement must name the draws its estimate was made of, but that of the week of "
-            f"{said.get('week')} cannot be read ({type(lacking).__name__}): restore it from a copy that was handed out"
-        ) from None
-
-
-def _of_charge(charge: Mapping[str, Any]) -> dict[str, Any]:
-    return {"charge": charge["hash"], "measurement": charge["measurement"], "draw": charge["draw"]}
 
 
 @dataclass(frozen=True)

@@ -93,6 +93,11 @@ def key_file(fingerprint: str) -> str:
     return f"key_{fingerprint[:16]}.pem"
 
 
+def fingerprint(public: str) -> str:
+    """Return what people compare of a public key: its SHA-256."""
+    return hashlib.sha256(bytes.fromhex(public)).hexdigest()
+
+
 def density_table(
     cells: Cells, counts: NDArray[np.int64], errors: NDArray[np.float64], clock: WeekClock
 ) -> pl.DataFrame:

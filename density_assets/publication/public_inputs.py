@@ -5,7 +5,6 @@ later on: its inputs are published with it in a file of its own, which statement
 its files again finds them there. From it anybody can undo people, or add up cells by regions of their own.
 """
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,11 +16,7 @@ from numpy.typing import NDArray
 from density_assets.calendar import HOURS
 from density_assets.errors import BadInput
 from density_assets.geography.regions import Regions, regions_named
-from density_assets.privacy.accounts import Entry
-from density_assets.publication.files import Naming
-from density_assets.publication.keeping import PublishedStays
 from density_assets.publication.people import ENDS, OF_HOURS, Factor, PeopleFactors
-from density_assets.publication.verification import content_of, digests_in
 from density_assets.settings.people import FACTORS
 
 FORMAT = "density public inputs 1"
@@ -125,31 +120,6 @@ def follow_from_inputs(files: Iterable[str]) -> str:
     """
     file = next((name for name in files if name.startswith(f"{INPUTS_FILE[0]}_")), None)
     return f"{STATED.format(file=file)}\n\n" if file else ""
-
-
-def published_digest(files: Naming, publications: Sequence[Entry]) -> str | None:
-    """Digest of the inputs that a week is published with: empty if it is without, none if it is not published.
-
-    publications: what the ledger notes of them, oldest first. Only the manifest that the ledger knows is believed.
-    """
-    manifest = content_of(files.file("manifest", "json"))
-    if not publications or publications[-1].body["manifest"] != hashlib.sha256(manifest).hexdigest():
-        return None
-    return digests_in(manifest).get(files.file(*INPUTS_FILE).name, "")
-
-
-def published_inputs(files: Naming, digest: str, candidates: Iterable[bytes]) -> bytes:
-    """The inputs that a week is published with: the first of these contents that has the digest."""
-    if not digest:
-        return b""
-    for content in candidates:
-        if hashlib.sha256(content).hexdigest() == digest:
-            return content
-    raise PublishedStays(
-        f"the week of {files.week} must keep the regions and factors it is published with, but "
-        f"{files.file(*INPUTS_FILE).name} is lost or changed, and today's settings give another: restore it from a "
-        "backup of the release folder, or from a copy that was handed out"
-    )
 
 
 def _record(factor: Factor) -> dict[str, Any]:

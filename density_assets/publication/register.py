@@ -101,7 +101,7 @@ def _stated(file: Path, population: str, city: str, accounts: Accounts) -> Entry
             digest=digest,
             files=dict(said["files"]),
             findings=(*_verified(file, said, accounts), *_in_ledger(said, ledger)),
-            asked=_asked(paid),
+            asked=_asked(paid) + ("" if _upto(said) else _published_anew(said, accounts)),
             earlier_weeks=_earlier(said) if "estimate" in said else None,
             upto=_upto(said) or "",
             asked_finally=_asked_finally(said, accounts),
@@ -137,6 +137,12 @@ def _asked_finally(said: Mapping[str, Any], accounts: Accounts) -> str:
     if not signed or _upto(said) is None:
         return ""
     return "{by} ({how}): {reason}".format(**signed[-1].body)
+
+
+def _published_anew(said: Mapping[str, Any], accounts: Accounts) -> str:
+    """Who asked for other files of the same draws and why, in words; nothing where nobody did."""
+    anew = [entry.body for entry in _publications(said, accounts) if "replaces" in entry.body]
+    return "".join("; published anew by {by} ({how}): {reason}".format(**body) for body in anew)
 
 
 def _verified(file: Path, said: Mapping[str, Any], accounts: Accounts) -> Iterator[Finding]:

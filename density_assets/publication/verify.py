@@ -578,6 +578,9 @@ class Chain:
             self.wrong.append(f"{where} published under a key that was not the newest of its chain")
         if not body["charges"] or any(charge not in self.draws for charge in body["charges"]):
             self.wrong.append(f"{where} published what was not drawn")
+        if "replaces" in body:
+            shaped(body, where, replaces="64 hexadecimal digits")
+            self.notes.append(f"{where} published the week of {body['week']} anew, of the same draws: {body['reason']}")
 
     def key_at(self, row: int) -> bytes:
         """The key that was the newest at a row."""

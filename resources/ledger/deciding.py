@@ -7,15 +7,14 @@ from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.acts import Act
 from density_assets.privacy.policy import parse_policy, policy_body, policy_digest, policy_in_force, policy_to_sign
 from density_assets.privacy.release import FORMAT
-from density_assets.publication.files import key_file
-from density_assets.publication.manifest import fingerprint
+from density_assets.publication.files import fingerprint, key_file
 from resources.ledger.ledger import Ledger
 from resources.ledger.witnesses import Witnesses
 from resources.signing import Signer, open_key, public_pem, signature_holds
 from resources.tables.files import write_durably
 
 SIGNATURE = 64  # bytes, of Ed25519
-KEY_CHANGE = f"density key {FORMAT}\n".encode()  # before the new key, in what the old key signs
+KEY_CHANGE = b"density key 2\n"  # before the new key, in what the old key signs
 
 
 def set_policy(ledger: Ledger, file: Path, act: Act, signature: Path | None, witnesses: Witnesses) -> None:

@@ -10,9 +10,9 @@ import pytest
 from runs import WEEK, materialise, only, shown
 from weeks import rebuild, stated
 
-from density_assets.graph import signing
-from density_assets.graph.acting import AGAIN_TAG, BY_TAG, REASON_TAG
+from density_assets.graph.acting import BY_TAG, REASON_TAG
 from density_assets.publication.verification import outcome
+from density_assets.release import sign
 from resources.ledger.ledger import Ledger
 from resources.tables.files import write_durably
 
@@ -144,7 +144,7 @@ def test_delta_above_one_in_the_population_is_a_warning(town, tmp_path):
     materialise(town.settings, tmp_path / "other")
     warning = "delta 1e-05 is above one in the population (1,000,000)."
     assert stated(tmp_path / "other", WEEK)["warnings"][0] == warning
-    asked = {AGAIN_TAG: "yes", BY_TAG: "op", REASON_TAG: "the city has grown"}
+    asked = {BY_TAG: "op", REASON_TAG: "the city has grown"}
     assert rebuild(town, tmp_path / "home", WEEK, tags=asked).success  # until somebody asks for other files
     assert stated(tmp_path / "home", WEEK)["warnings"][0] == warning
 
@@ -169,7 +169,7 @@ def test_a_signature_is_noted_in_the_ledger_before_it_is_written(town, tmp_path,
         assert not materialise(town.settings, home, sealed=False, raise_on_error=False).success
     assert not signature.exists()
     with monkeypatch.context() as patched:
-        patched.setattr(signing, "write_durably", dies_at_signatures)
+        patched.setattr(sign, "write_durably", dies_at_signatures)
         assert not signed_again()
     assert not signature.exists()
     (noted,) = Ledger(home).accounts().of("published")

@@ -106,7 +106,8 @@ TARGETS = [
     *_of("resources", "signing", ("tests/unit/resources/test_signing.py",)),
     *_of("resources", "anchors", OF_ANCHORS),
     *_of("density_assets/publication", "verify", OF_VERIFIER),
-    *_of("density_assets/publication", "keeping", ("tests/unit/publication/test_keeping.py",)),
-    *_of("density_assets/publication", "manifest statement", ("tests/graph/test_release.py",)),
+    *_of("density_assets/release", "sign", ("tests/unit/release/test_sign.py", "tests/privacy/test_what_is_signed.py")),
+    *_of("density_assets/release", "compose estimate manifest", ("tests/graph/test_release.py",)),
+    *_of("density_assets/publication", "statement", ("tests/graph/test_release.py",)),
     *_of("density_assets/graph", "doors", OF_DOORS),
 ]

@@ -67,7 +67,7 @@ def no_hour_is_silent(step: Step) -> dg.AssetCheckResult:
 
     An hour that is certainly silent stops the week; one that noise might have emptied is a warning.
     A person who has looked, and wants the week published as it is, materialises `published_counts`,
-    `privacy_statement` and `density_report` by themselves.
+    `privacy_statement`, `density_report` and `signed_release` by themselves.
     """
     hours = step.read("density").group_by("hour").agg(pl.col("count", "standard_error").sum()).sort("hour")
     totals, noise = (hours[name].to_numpy().astype(np.float64) for name in ("count", "standard_error"))
@@ -112,7 +112,7 @@ def like_the_week_before(step: Step) -> dg.AssetCheckResult | None:
     return open_answer([words] if change.large else [], warn=True, **facts, explained_by_noise=change.noise)
 
 
-@check("published_counts", blocking=True)
+@check("signed_release")
 def release_is_readable(step: Step) -> dg.AssetCheckResult:
     """Parquet, CSV and GeoJSON open and hold the same counts."""
     return open_answer(

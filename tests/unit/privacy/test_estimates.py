@@ -9,8 +9,9 @@ from door import REQUEST, Door
 
 from density_assets.errors import BadInput
 from density_assets.privacy.estimates import (
+    DoorDraw,
+    DrawUsed,
     Estimated,
-    estimated_as_stated,
     estimated_with_all_weeks,
     estimated_with_earlier_weeks,
 )
@@ -133,33 +134,17 @@ def test_the_key_follows_from_draws_and_what_shapes_the_estimate(door):
 
 def test_the_key_of_an_estimate_is_pinned():
     """Whoever has a statement makes it again."""
-    record = {"charge": "c", "measurement": "m", "draw": "d" * 64}
-    said = {
-        "week": WEEKS[1],
-        "revision": 1,
-        "charges": [{"door": "noisy_series", "hash": "c", **record}],
-        "estimate": {"vintage": "provisional", "alone": None, "left_out": []}
-        | {"weeks": [{"week": WEEKS[0], "revision": 1, "draws": {"noisy_series": {**record, "draw": "e" * 64}}}]},
-    }
-    estimated = estimated_as_stated(said)
-    assert estimated is not None
+    own, used = (
+        DrawUsed(week, 1, {"noisy_series": DoorDraw("c", "m", digest * 64)})
+        for week, digest in ((WEEKS[1], "d"), (WEEKS[0], "e"))
+    )
+    estimated = Estimated("provisional", own, (used,))
     assert estimated.digests == ("e" * 64, "d" * 64)
     assert estimated.key(BASE) == "d5f8cb731a6654d675938f37859d0d247ccb0f8a711f0112b3953fa44d5bdfcb"
 
 
-def test_a_week_whose_statement_has_no_estimate_was_estimated_alone():
-    assert estimated_as_stated({"week": WEEKS[0]}) is None
-
-
-def test_a_statement_that_does_not_name_its_draws_is_refused():
-    with pytest.raises(BadInput, match="must name the draws its estimate was made of"):
-        estimated_as_stated({"week": WEEKS[0], "revision": 1, "charges": [], "estimate": {}})
-
-
-def test_what_a_record_says_is_what_was_recorded(door):
+def test_every_draw_that_enters_has_its_charge(door):
     draw(door, week(0), week(1))
-    (used,) = made_of(door, week(1)).used
-    assert type(used).recorded(used.record()) == used
     rows = made_of(door, week(1)).rows(door.ledger.accounts())
     assert [row.charge.week for row in rows] == [WEEKS[0], WEEKS[0], WEEKS[1], WEEKS[1]]
     assert np.unique([row.hash for row in rows]).size == 4

@@ -1,8 +1,6 @@
 """Regions and factors of a release: published with it, and kept by a published week whatever settings say later."""
 
-import hashlib
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,15 +8,10 @@ import pytest
 from density_assets.calendar import HOURS
 from density_assets.errors import BadInput
 from density_assets.geography.regions import regions_named
-from density_assets.privacy.accounts import Entry
-from density_assets.publication.files import Naming
-from density_assets.publication.keeping import PublishedStays
 from density_assets.publication.people import ENDS, Factor, PeopleFactors
 from density_assets.publication.public_inputs import (
     PublicInputs,
     inputs_in,
-    published_digest,
-    published_inputs,
     written,
 )
 from density_assets.settings.people import FACTORS
@@ -71,48 +64,3 @@ def test_readers_find_the_factors_to_undo_people_by() -> None:
 def test_what_is_no_such_file_is_refused(content: bytes) -> None:
     with pytest.raises(BadInput, match="public inputs"):
         inputs_in(content, CELLS)
-
-
-# --- a published week -------------------------------------------------------------------------------------------------
-
-BEFORE, TODAY = written(BOTH, CELLS), written(PublicInputs(REGIONS, factors(0.5)), CELLS)
-
-
-def published(folder: Path, content: bytes) -> tuple[Naming, list[Entry]]:
-    """A week whose manifest lists the file of its inputs, if it has some; and what the ledger notes of that."""
-    files = Naming(folder, "2007-09-10", 1)
-    file, manifest = files.file("public_inputs", "json"), files.file("manifest", "json")
-    digest = hashlib.sha256(content).hexdigest()
-    if content:
-        file.write_bytes(content)
-    listed = {file.name: {"sha256": digest, "bytes": len(content)}} if content else {}
-    manifest.write_text(json.dumps({"files": listed}))
-    body = {"manifest": hashlib.sha256(manifest.read_bytes()).hexdigest()}
-    return files, [Entry(1, "published", "2007-09-17", body, "")]
-
-
-def test_a_published_week_keeps_its_inputs_when_settings_change(tmp_path: Path) -> None:
-    files, entries = published(tmp_path, BEFORE)
-    digest = published_digest(files, entries)
-    assert digest == hashlib.sha256(BEFORE).hexdigest()
-    assert published_inputs(files, digest, [BEFORE, TODAY]) == BEFORE
-    assert published_inputs(files, digest, [TODAY, BEFORE]) == BEFORE  # the file was changed by whoever can write there
-
-
-def test_a_week_published_without_stays_without(tmp_path: Path) -> None:
-    files, entries = published(tmp_path, b"")
-    assert published_digest(files, entries) == ""
-    assert published_inputs(files, "", [TODAY]) == b""
-
-
-def test_what_is_lost_must_be_restored(tmp_path: Path) -> None:
-    files, entries = published(tmp_path, BEFORE)
-    with pytest.raises(PublishedStays, match="must keep the regions and factors"):
-        published_inputs(files, published_digest(files, entries), [b"", TODAY])
-
-
-def test_only_what_the_ledger_knows_is_believed(tmp_path: Path) -> None:
-    files, entries = published(tmp_path, BEFORE)
-    assert published_digest(files, []) is None  # not published
-    files.file("manifest", "json").write_text(json.dumps({"files": {}}))
-    assert published_digest(files, entries) is None
