@@ -1,7 +1,7 @@
 """The files of the counts: what each holds.
 
 Everything here is computed from released counts, their errors and public geography, and is the same bytes whenever it
-is computed: before anything is signed, all of it is made again and compared.
+is computed: what an asset shows is what is signed.
 """
 
 from dataclasses import dataclass, field

@@ -1,15 +1,15 @@
 """What the key signs, with somebody at work in the release folder: what follows from draws and ledger, nothing else."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import dagster as dg
 import polars as pl
 import pytest
 from attacked import COUNTED, DOORS, LATER, PUBLISHED, Attack, constant_counts, publications, restated
-from runs import WEEK, only
+from runs import MONDAY, WEEK, only
 
+from density_assets.city import City
 from density_assets.definitions import build
 from density_assets.graph.jobs import AUDIT, FINAL_ESTIMATE
 from density_assets.publication.verify import verify
@@ -90,20 +90,13 @@ def test_what_a_forged_statement_says_is_not_published_again(attack, part, anew)
 # --- a week that is drawn meanwhile -----------------------------------------------------------------------------------
 
 
-def drawn_meanwhile(made: Attack, week: str, publish: Callable) -> Callable:
-    def overtaken(*arguments):
-        made.write_week(week)
-        assert made.again(only(*COUNTED, *DOORS), week) == []
-        return publish(*arguments)
-
-    return overtaken
-
-
 def test_a_final_estimate_that_another_week_overtakes_is_whole(made, monkeypatch):
     assert made.again(only("signed_release"), LATER) == []
-    newest = "2007-09-24"
-    with monkeypatch.context() as meanwhile:
-        meanwhile.setattr(sign, "_sign", drawn_meanwhile(made, newest, sign._sign))
+    newest, asked = "2007-09-24", made.city.estimated_finally(MONDAY)
+    made.write_week(newest)
+    assert made.again(only(*COUNTED, *DOORS), newest) == []
+    with monkeypatch.context() as before:
+        before.setattr(City, "estimated_finally", lambda *_: asked)
         assert made.again(only(*FINALS), job=FINAL_ESTIMATE) == []
     assert verify(made.release / f"manifest_final_{WEEK}_to_{LATER}.json").status == 3
     assert made.again(only(*FINALS), job=FINAL_ESTIMATE) == []
