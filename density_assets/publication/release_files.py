@@ -139,11 +139,6 @@ def table_files(of: Counted) -> dict[Path, bytes]:
     return {of.naming.file(*name): content for name, content in (contents | _of_inputs(of)).items()}
 
 
-def names_of_inputs(inputs: PublicInputs) -> tuple[tuple[str, str], ...]:
-    """The files that a release has because of its regions and factors."""
-    return (*(REGION_FILES if inputs.regions is not None else ()), *((INPUTS_FILE,) if inputs else ()))
-
-
 def _of_inputs(of: Counted) -> dict[tuple[str, str], bytes]:
     """What they hold."""
     contents = {INPUTS_FILE: written(of.inputs, of.cells.ids.tolist())} if of.inputs else {}

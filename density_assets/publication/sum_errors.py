@@ -25,8 +25,6 @@ Mask = NDArray[np.bool_]
 WITHIN = 1.96  # standard errors on either side of 95 %
 CITY = "city"  # the kind whose patterns are relative to the city's visits
 DIGITS = 4  # that are kept of each number
-ALIKE = 0.01  # of a variance: rounding moves it by less
-SUMS = 20  # by which patterns are compared
 MOST_CELLS = 2**16  # of a page: two bytes can number them
 LARGEST = 2**15 - 1
 MEANING = {
@@ -88,40 +86,6 @@ def summary_from(table: pl.DataFrame, cell_ids: pl.Series) -> Summary:
     dense = {name: np.asarray(patterns.toarray()) for name, patterns in of_hours.items()}
     city = dense.pop(CITY)
     return Summary(tuple(Kind(name.split()[0], of_cells[name], hours) for name, hours in dense.items()), city)
-
-
-def alike(one: Summary, other: Summary) -> bool:
-    """Whether two summaries tell the same errors, but for digits that are not kept.
-
-    Patterns may be turned into each other without changing an error, so errors are compared: kind by kind those of each
-    cell and hour, and those of sums that nobody could know before.
-    """
-    if [kind.name for kind in one.kinds] != [kind.name for kind in other.kinds]:
-        return False
-    random = np.random.default_rng()
-    pairs = [*zip(one.kinds, other.kinds, strict=True), (_relative(one), _relative(other))]
-    return all(_alike(kind, of_other, random) for kind, of_other in pairs)
-
-
-def tables_alike(stored: pl.DataFrame, again: pl.DataFrame, cell_ids: pl.Series) -> bool:
-    """Whether two tables have the same patterns, and tell the same errors."""
-    if not stored.drop("value").equals(again.drop("value")):
-        return False
-    return again.is_empty() or alike(summary_from(stored, cell_ids), summary_from(again, cell_ids))
-
-
-def _alike(one: Kind, other: Kind, random: np.random.Generator) -> bool:
-    if one.cells.shape[0] != other.cells.shape[0]:
-        return False
-    areas, hours = random.normal(size=(SUMS, one.cells.shape[0])), random.normal(size=(HOURS, SUMS))
-    sums, of_other = one.variance(areas, hours), other.variance(areas, hours)
-    same_sums = np.allclose(sums, of_other, rtol=ALIKE, atol=ALIKE * sums.mean())
-    return same_sums and np.allclose(one.power, other.power, rtol=ALIKE, atol=1e-6 * one.power.max(initial=0.0))
-
-
-def _relative(summary: Summary) -> Kind:
-    """Errors that all cells share as a kind of one cell."""
-    return Kind(CITY, csr_array(np.ones((1, 1))), summary.city)
 
 
 def _long(kind: str, patterns: Matrix, **along: pl.Series) -> pl.DataFrame:

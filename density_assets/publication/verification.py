@@ -58,15 +58,6 @@ def digests_in(content: bytes) -> dict[str, str]:
         return {}
 
 
-def not_as_listed(manifest: Path) -> list[str]:
-    """The files that a manifest lists and that are missing beside it, or are others by now."""
-    return [name for name, digest in listed_digests(manifest).items() if _digest(manifest.parent / name) != digest]
-
-
-def _digest(file: Path) -> str:
-    return hashlib.sha256(content_of(file)).hexdigest() if file.is_file() else ""
-
-
 def content_of(file: Path) -> bytes:
     """What a small file holds; nothing if it cannot be read."""
     try:

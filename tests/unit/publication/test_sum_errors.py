@@ -19,7 +19,6 @@ from density_assets.publication.sum_errors import (
     MEANING,
     MOST_CELLS,
     SCHEMA,
-    alike,
     errors_table,
     packed_sums,
     summary_from,
@@ -84,32 +83,6 @@ def test_the_table_does_not_depend_on_signs(summary):
     """Which of a pattern and its negative is found depends on the machine."""
     other = tuple(replace(kind, cells=-kind.cells, hours=-kind.hours) for kind in summary.kinds)
     assert errors_table(summary, IDS).equals(errors_table(Summary(other, -summary.city), IDS))
-
-
-def turned(kind: Kind) -> Kind:
-    """The same errors by other patterns."""
-    turn = np.linalg.qr(np.random.default_rng(8).normal(size=2 * (kind.cells.shape[1],)))[0]
-    return replace(kind, cells=csr_array(kind.cells @ turn), hours=-kind.hours)
-
-
-def test_summaries_are_alike_if_they_tell_the_same_errors(summary):
-    again = summary_from(errors_table(summary, IDS), IDS)
-    assert alike(summary, again)
-    assert alike(summary, replace(again, kinds=tuple(map(turned, again.kinds))))
-
-
-@pytest.mark.parametrize(("kind", "what", "row"), [(0, "cells", 3), (1, "hours", 50), (2, "cells", 1)])
-def test_a_changed_number_is_noticed(summary, kind, what, row):
-    kinds = list(summary.kinds)
-    patterns = getattr(kinds[kind], what).copy()
-    patterns[row, 0] *= 3
-    kinds[kind] = replace(kinds[kind], **{what: patterns})
-    assert not alike(summary, replace(summary, kinds=tuple(kinds)))
-
-
-def test_what_is_left_out_is_noticed(summary):
-    assert not alike(summary, replace(summary, kinds=summary.kinds[:2]))
-    assert not alike(summary, replace(summary, city=summary.city[:, :1]))
 
 
 @pytest.fixture
