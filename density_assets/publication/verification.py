@@ -1,6 +1,5 @@
 """What this software asks of published releases; `verify.py`, which outsiders run too, gives the answers."""
 
-import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -23,10 +23,10 @@ import shapely
 from density_assets import series
 from density_assets.calendar import WeekClock, week_clock
 from density_assets.errors import BadInput
-from density_assets.estimation.rounding import round_by_largest_remainder
+from density_assets.estimation.clustering import round_by_largest_remainder
 from density_assets.geography.cells_and_towers import geography_hash
-from density_assets.geography.cover import minimum_cover
-from density_assets.geography.overlaps import overlaps
+from density_assets.geography.overlaps import overlaps, tower_cells
+from density_assets.geography.places import minimum_cover
 from density_assets.geography.tables import (
     cells_from,
     cover_table,
@@ -37,7 +37,6 @@ from density_assets.geography.tables import (
     stated_in,
     towers_from,
 )
-from density_assets.geography.voronoi import tower_cells
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.charges import Budget
 from density_assets.privacy.estimates import Estimated

@@ -26,8 +26,7 @@ from density_assets import series
 from density_assets.calendar import week_clock
 from density_assets.errors import BadInput
 from density_assets.estimation.weeks.estimate import WeekEstimate
-from density_assets.estimation.weeks.measured import Measured
-from density_assets.estimation.weeks.state import State
+from density_assets.estimation.weeks.state import Measured, State
 from density_assets.geography.places import Places
 from density_assets.geography.tables import place_ids, places_from
 from density_assets.privacy.accounts import Accounts

@@ -6,7 +6,6 @@ from density_assets.errors import BadInput
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.acts import Act
 from density_assets.privacy.policy import parse_policy, policy_body, policy_digest, policy_in_force, policy_to_sign
-from density_assets.privacy.release import FORMAT
 from density_assets.publication.files import fingerprint, key_file
 from resources.ledger.ledger import Ledger
 from resources.ledger.witnesses import Witnesses

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from density_assets.publication.manifest import fingerprint
 from ledgers import ACT
 from postgres import OWNER, SERVICE, Server
 from runs import WEEK, density
@@ -18,6 +17,7 @@ from density_assets.city import City
 from density_assets.errors import BadInput
 from density_assets.graph.instance import alone, open_instance
 from density_assets.graph.worker import STORAGE_VARIABLE
+from density_assets.publication.files import fingerprint
 from density_assets.settings import load_settings
 from resources.ledger.opening import say_moved
 from resources.ledger.witnesses import NOTHING
