@@ -10,7 +10,6 @@ from density_assets.graph import (
     estimating,
     evaluation,
     final,
-    jobs,
     public,
     register,
     release,
@@ -19,11 +18,9 @@ from density_assets.graph.assets import blueprints
 from density_assets.graph.automation import following, freshness_check, sensors, watched, weekly_schedule
 from density_assets.graph.catalogue import ATTACK_CHECKS, Catalogue, refuse_leaks
 from density_assets.graph.checks import CHECKS
-from density_assets.graph.console import console
 from density_assets.graph.estimating import learns
-from density_assets.graph.freshness import freshness_check, watched
-from density_assets.graph.partitions import weekly_partitions
-from density_assets.graph.zone_rule import refuse_leaks
+from density_assets.graph.naming import weekly_partitions
+from density_assets.graph.terminal import console
 from density_assets.publication.pages.svg import Node
 from density_assets.schemes import refuse_without_areas
 

@@ -28,7 +28,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from density_assets.errors import BadInput
-from density_assets.publication.manifest import fingerprint
+from density_assets.publication.files import fingerprint
 from density_assets.settings import Settings
 from density_assets.settings.values import AGENT
 from resources.tables.files import private_files

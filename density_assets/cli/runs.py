@@ -14,8 +14,7 @@ from density_assets.city import City
 from density_assets.cli.options import chosen_week, typed
 from density_assets.definitions import build
 from density_assets.errors import BadInput
-from density_assets.graph.estimating import learns
-from density_assets.graph.jobs import (
+from density_assets.graph.automation import (
     AUDIT,
     ERASE,
     EVALUATE,
@@ -26,8 +25,8 @@ from density_assets.graph.jobs import (
     REBUILD,
     WEEKLY,
 )
-from density_assets.graph.naming import own
-from density_assets.graph.partitions import week_of
+from density_assets.graph.estimating import learns
+from density_assets.graph.naming import own, week_of
 from density_assets.graph.terminal import Ended, execute
 from density_assets.privacy.acts import Act, act_under
 from density_assets.publication.files import AUDIT_PAGE, COUNT_FILES, ERRORS_OF_SUMS

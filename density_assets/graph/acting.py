@@ -21,9 +21,9 @@ from pathlib import Path
 import dagster as dg
 import polars as pl
 
+from density_assets.errors import PublishedStays
 from density_assets.privacy.acts import Act, act_under
 from density_assets.privacy.zones import ZoneLeak
-from density_assets.publication.keeping import PublishedStays
 from density_assets.settings import Settings
 from resources.alerts import WORDED
 from resources.ledger.book import LedgerError

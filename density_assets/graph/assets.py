@@ -19,16 +19,13 @@ import dagster as dg
 import polars as pl
 
 from density_assets.city import City
-from density_assets.graph.called_off import called_off_where_published_stays
+from density_assets.graph.acting import called_off_where_published_stays, unquoted_errors
 from density_assets.graph.catalogue import Catalogue
-from density_assets.graph.columns import Columns, lineage, schema
+from density_assets.graph.columns import Columns, lineage, schema, shown
 from density_assets.graph.given import Asked, asked_by, gather
-from density_assets.graph.naming import key, own
-from density_assets.graph.partitions import LAST_WEEK, week_of, weekly_partitions
-from density_assets.graph.shown import shown
+from density_assets.graph.naming import GROUPS, LAST_WEEK, OWNERS, WRITER, key, own, week_of, weekly_partitions
 from density_assets.graph.step import Made, Reader, Shelf, Step, step_for
 from density_assets.graph.worker import Wall, perform
-from density_assets.graph.zones import GROUPS, OWNERS, WRITER
 from density_assets.privacy.zones import Zone
 from density_assets.release.sign import refuse_other_draws
 from resources.faults import in_clear_words

@@ -11,8 +11,8 @@ from density_assets.geography.tables import GEOGRAPHY, place_ids, places_from
 from density_assets.graph.assets import asset
 from density_assets.graph.columns import SETTINGS, Columns, column
 from density_assets.graph.doors import PLACES, cluster_labels, identity
+from density_assets.graph.naming import GROUPS
 from density_assets.graph.step import Made, Step
-from density_assets.graph.zones import GROUPS
 from density_assets.privacy.estimates import ALONE, WITH_EARLIER_WEEKS
 from density_assets.privacy.zones import Zone
 from density_assets.publication.pictures import week_rhythm

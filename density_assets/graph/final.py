@@ -15,9 +15,9 @@ import polars as pl
 from density_assets.graph.assets import asset
 from density_assets.graph.columns import SETTINGS, column
 from density_assets.graph.estimating import DOORS, DRAWN, ORIGINS_OF_SUMS, PAST, composed, composed_of, learns
+from density_assets.graph.naming import FINAL
 from density_assets.graph.release import covering, of_inputs, sign, signed
 from density_assets.graph.step import Made, Step
-from density_assets.graph.zones import FINAL
 from density_assets.privacy.zones import Zone
 from density_assets.publication.sum_errors import MEANING
 from density_assets.release.compose import Terms

@@ -13,8 +13,8 @@ import dagster as dg
 
 from density_assets.city import City
 from density_assets.graph.acting import act_of_run, said_in
+from density_assets.graph.automation import FINAL_ESTIMATE, REBUILD
 from density_assets.graph.catalogue import Catalogue, outcomes
-from density_assets.graph.jobs import FINAL_ESTIMATE, REBUILD
 from density_assets.graph.naming import own
 from density_assets.privacy.acts import Act
 from density_assets.release.compose import Terms

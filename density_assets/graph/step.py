@@ -19,7 +19,7 @@ from density_assets.calendar import WeekClock, week_clock
 from density_assets.city import City
 from density_assets.errors import BadInput
 from density_assets.graph.acting import act_of_run
-from density_assets.graph.jobs import REBUILD
+from density_assets.graph.automation import REBUILD
 from density_assets.graph.naming import own
 from density_assets.privacy.accounts import Accounts
 from density_assets.privacy.acts import Act

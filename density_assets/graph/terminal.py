@@ -11,10 +11,8 @@ import dagster as dg
 from dagster_shared.error import SerializableErrorInfo
 
 from density_assets.city import City
-from density_assets.graph.abandoned import this_process
-from density_assets.graph.acting import TERMINAL, tags_of
-from density_assets.graph.called_off import CALLED_OFF
-from density_assets.graph.instance import open_instance
+from density_assets.graph.acting import CALLED_OFF, TERMINAL, tags_of
+from density_assets.graph.instance import open_instance, this_process
 from density_assets.graph.naming import own
 from density_assets.graph.worker import Wall, end_worker, start_worker
 from density_assets.privacy.acts import Act

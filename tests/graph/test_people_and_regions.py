@@ -15,8 +15,8 @@ from weeks import PROMISE, WEEKS, folder_of, published, rebuild, write_week
 from density_assets.city import City
 from density_assets.definitions import BLUEPRINTS
 from density_assets.graph.acting import BY_TAG, REASON_TAG
-from density_assets.graph.jobs import REGISTER
-from density_assets.graph.zones import GROUPS
+from density_assets.graph.automation import REGISTER
+from density_assets.graph.naming import GROUPS
 from density_assets.privacy.zones import Zone
 from density_assets.publication.verification import listed_digests, outcome
 from density_assets.release import sign

@@ -11,7 +11,7 @@ from runs import MONDAY, WEEK, only
 
 from density_assets.city import City
 from density_assets.definitions import build
-from density_assets.graph.jobs import AUDIT, FINAL_ESTIMATE
+from density_assets.graph.automation import AUDIT, FINAL_ESTIMATE
 from density_assets.publication.verify import verify
 from density_assets.release import sign
 
