@@ -298,7 +298,7 @@ def _change_key(city: "City", changed_by: "Act", known: "Witnesses", old: str | 
 
 
 def _report(city: "City") -> int:
-    from density_assets.publication.manifest import fingerprint
+    from density_assets.publication.files import fingerprint
 
     accounts = city.ledger.accounts(city.witnesses())
     if not accounts.opened:

@@ -33,7 +33,7 @@ from density_assets.city import City
 from density_assets.errors import BadInput, PublishedStays
 from density_assets.graph.step import Made, Step
 from density_assets.privacy.zones import ZoneLeak
-from density_assets.records.found_files import of_any_week
+from density_assets.records.files import of_any_week
 from density_assets.settings import Settings
 from density_assets.settings.environment import SETTINGS, SHARED_INSTANCE, shared_files
 from density_assets.settings.values import AGENT, is_url
