@@ -83,11 +83,11 @@ class Ended:
 def execute(city: City, definitions: dg.Definitions, job: str, act: Act | None = None, **options: Any) -> Ended:
     """Run a job, and say what failed."""
     tags = {**this_process(), **tags_of(act), TERMINAL: "yes"}
-    open_instance(city)
     run = str(uuid.uuid4())
     if city.sealed:
         start_worker(run, Wall.of(city))  # imports the code while others work
     try:
+        open_instance(city)
         with dg.DagsterInstance.get() as instance:
             result = definitions.resolve_job_def(own(city, job)).execute_in_process(
                 instance=instance, raise_on_error=False, tags=tags, run_id=run, **options
