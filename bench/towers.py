@@ -7,7 +7,6 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.spatial import cKDTree
 
@@ -15,8 +14,7 @@ from bench.measure import cost
 from density_assets.calendar import HOURS
 from density_assets.estimation.weeks.state import Measured, State
 from density_assets.schemes.learning import estimate_after, learned
-
-Floats = NDArray[np.float64]
+from density_assets.series import Floats
 
 TOWERS = (1_303, 6_000, 20_000)
 SPACING = 280.0  # metres: towers are as dense as in the embedded city

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from density_assets.series import Floats
+
 
 def round_by_largest_remainder(density: NDArray[np.float64]) -> NDArray[np.int64]:
     """Round each value down or up so that every column sums to its rounded sum.
@@ -82,9 +84,6 @@ def scaled_to(counts: NDArray[Any], people: int, random: np.random.Generator) ->
     rounded = round_by_largest_remainder(np.take_along_axis(shares, shuffled, axis=1).T).T
     scaled[total > 0] = np.take_along_axis(rounded, np.argsort(shuffled, axis=1), axis=1)
     return scaled
-
-
-Floats = NDArray[np.float64]
 
 
 def cluster(totals: Floats, centroids: Floats, areas: Floats, threshold: float) -> NDArray[np.int64]:

@@ -28,8 +28,8 @@ from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
 from density_assets.estimation.rhythm import posterior_rhythm, rhythm_prior
+from density_assets.series import Floats
 
-Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]
 Sparse = csr_array[np.float64, tuple[int, int]]
 Areas = Floats | Sparse

@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 from scipy.fft import dct, idct
 
 from density_assets.errors import some
-
-Floats = NDArray[np.float64]
+from density_assets.series import Floats
 
 
 def coefficients(series: Floats) -> Floats:

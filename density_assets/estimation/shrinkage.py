@@ -12,12 +12,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from density_assets.estimation.kronecker import BlockDiagonal, learn, modes, nearness, nothing, some_rows
-
-Floats = NDArray[np.float64]
+from density_assets.series import Floats
 
 
 def shrink(noisy: Floats, sigma: float) -> Floats:

@@ -28,15 +28,13 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
 from density_assets.estimation.kronecker import BlockDiagonal, Modes, Positions, modes, neighbours
 from density_assets.estimation.rhythm import smooth_rhythm
-
-Floats = NDArray[np.float64]
+from density_assets.series import Floats
 
 REACH = 1_000.0  # metres
 COMMON = 0.02

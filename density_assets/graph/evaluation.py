@@ -13,7 +13,6 @@ from contextlib import contextmanager
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from density_assets import series
 from density_assets.calendar import HOURS
@@ -33,9 +32,9 @@ from density_assets.quality.accuracy import (
     mre_per_hour,
     pearson_per_row,
 )
+from density_assets.series import Floats
 from resources.tables.files import private_files, write_durably
 
-Floats = NDArray[np.float64]
 MANY_CELLS = 2_000  # above, moving the mass of all 168 hours takes longer than the whole release
 SAMPLED, SAMPLING_SEED = 8, 2007  # hours of a city of many cells; of 5,000 cells each costs a second or two
 

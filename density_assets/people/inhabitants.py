@@ -41,9 +41,7 @@ from density_assets.people.rhythms import (
     spatial_fields,
     weekly_field,
 )
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from density_assets.series import Floats, Ints
 
 
 class Steps:

@@ -19,10 +19,8 @@ from scipy.spatial import cKDTree
 
 from density_assets.people.inhabitants import PERSON_KINDS, ROLE_SHARES, ROLES, Anchors, People, Steps, neighbourhoods
 from density_assets.people.rhythms import ROLE_RHYTHMS, WEEK_HOURS, Gatherings, gatherings, strikes
+from density_assets.series import Floats, Ints
 from density_assets.threads import in_turn
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # People are drawn in blocks of this size, each from its own seed: what a person does cannot depend on how
 # many others there are. Changing it changes every simulated city.

@@ -24,13 +24,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import log_ndtr
 
 from density_assets.privacy.events import Event, Gaussian, Laplace
-
-Floats = NDArray[np.float64]
+from density_assets.series import Floats
 
 # Fine where a year of weekly releases has its optimum (2 to 50), wide enough for one release at epsilon 0.01.
 ORDERS: Floats = np.unique(np.round(np.concatenate([np.linspace(1.05, 4, 60), np.geomspace(4, 20_000, 240)]), 3))

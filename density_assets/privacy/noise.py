@@ -19,11 +19,11 @@ from opendp.metrics import l1_distance, l2_distance, linf_distance
 from opendp.mod import Measurement, enable_features
 
 from density_assets.privacy.events import Gaussian, Laplace, LaplaceVector, Selection
+from density_assets.series import Floats
 from density_assets.threads import in_turn
 
 enable_features("contrib")
 
-Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 # OpenDP rounds every step of its privacy maps upwards, so it may be a few last digits above a cost it agrees with.

@@ -20,7 +20,6 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from density_assets.calendar import HOURS
 from density_assets.errors import BadInput, missing_column, some
@@ -28,11 +27,9 @@ from density_assets.estimation.clustering import round_by_largest_remainder
 from density_assets.geography.lists import read_list, refuse_other_keys, with_points
 from density_assets.geography.regions import CELL, REGION, Regions
 from density_assets.publication.sum_errors import WITHIN, WeekCounts
+from density_assets.series import Floats, Ints
 from density_assets.settings import Settings
 from density_assets.settings.people import FACTORS, refuse_disordered, refuse_outside
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 HOUR = "hour"
 OF_HOURS = ("active_share",)  # the others are of cells

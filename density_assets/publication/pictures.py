@@ -13,6 +13,7 @@ import shapely
 from numpy.typing import NDArray
 
 from density_assets.calendar import HOURS
+from density_assets.series import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.path import Path
 
-Floats = NDArray[np.float64]
 
 INK = "#22303c"
 UNDEFINED = "#d9d9d9"

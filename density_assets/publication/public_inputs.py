@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from density_assets.calendar import HOURS
 from density_assets.errors import BadInput
 from density_assets.geography.regions import Regions, regions_named
 from density_assets.publication.people import ENDS, OF_HOURS, Factor, PeopleFactors
+from density_assets.series import Floats, Ints
 from density_assets.settings.people import FACTORS
 
 FORMAT = "density public inputs 1"
@@ -42,9 +42,6 @@ OF_REGIONS = """
 
 Which region each cell belongs to is in `{file}`. Counts of regions are sums of the counts of their cells.
 """
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,7 @@ from density_assets.publication.public_inputs import INPUTS_FILE, PublicInputs, 
 from density_assets.publication.sum_errors import WeekCounts, summary_from
 from density_assets.publication.sums import interval
 from density_assets.publication.verification import content_of
-
-Floats = NDArray[np.float64]
+from density_assets.series import Floats
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 NAMED = {"all": range(7), "weekdays": range(5), "weekend": range(5, 7)} | {day: [n] for n, day in enumerate(DAYS)}

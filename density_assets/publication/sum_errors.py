@@ -18,9 +18,7 @@ from scipy.sparse import csc_array, csr_array
 from density_assets.calendar import HOURS
 from density_assets.estimation.weeks.summary import Kind, Summary
 from density_assets.geography.places import Matrix
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+from density_assets.series import Flags, Floats
 
 WITHIN = 1.96  # standard errors on either side of 95 %
 CITY = "city"  # the kind whose patterns are relative to the city's visits
@@ -52,7 +50,7 @@ class WeekCounts:
     visits: Floats
     error: Floats
     sums: Summary | None
-    happens: Mask
+    happens: Flags
 
     def error_of(self, areas: Floats, periods: Floats) -> Floats:
         """Standard errors of areas @ visits @ periods, for areas (k x cells) and periods (168 x p); NaN if not known.
@@ -121,7 +119,7 @@ def _hours() -> pl.Series:
     return pl.Series(range(HOURS))
 
 
-def packed_sums(summary: Summary, happens: Mask) -> dict[str, Any] | None:
+def packed_sums(summary: Summary, happens: Flags) -> dict[str, Any] | None:
     """The summary for `sums.js`; nothing of a city with more cells than it can number.
 
     happens: whether an hour does; a day or week is the sum of those that do.
@@ -135,7 +133,7 @@ def packed_sums(summary: Summary, happens: Mask) -> dict[str, Any] | None:
     }
 
 
-def _packed(kind: Kind, happens: Mask) -> dict[str, Any]:
+def _packed(kind: Kind, happens: Flags) -> dict[str, Any]:
     """hours: the square of the patterns of hours in each period. cells, values: entry by entry, pattern after pattern.
 
     counts: entries of each pattern. scales: what a pattern's whole numbers are to be multiplied by.
@@ -154,7 +152,7 @@ def _packed(kind: Kind, happens: Mask) -> dict[str, Any]:
     }
 
 
-def _squares(hours: NDArray[np.float64], happens: Mask) -> NDArray[np.float64]:
+def _squares(hours: NDArray[np.float64], happens: Flags) -> NDArray[np.float64]:
     """Of patterns of hours in 168 hours, seven days and the week."""
     each = hours * happens[:, None]
     days = _added(each.reshape(7, HOURS // 7, -1), axis=1)

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from density_assets.calendar import HOURS, WeekClock
 from density_assets.geography.cells_and_towers import Cells
@@ -21,10 +20,7 @@ from density_assets.geography.regions import Regions
 from density_assets.publication.files import areas_km2, hour_start
 from density_assets.publication.people import PeopleFactors, PerVisit, people_in_cells, people_of_sums
 from density_assets.publication.sum_errors import WITHIN, WeekCounts
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Mask = NDArray[np.bool_]
+from density_assets.series import Flags, Floats, Ints
 
 WHOLE_CITY = "whole city"
 REGION_FILES = (("regions", "parquet"), ("regions", "csv"))
@@ -110,7 +106,7 @@ def region_sums(
     return _with_intervals(table).with_columns(**people_of_sums(factors, week, people, areas, periods).columns)
 
 
-def _days_and_week(happens: Mask) -> Floats:
+def _days_and_week(happens: Flags) -> Floats:
     """The hours of each day and of the week (168 x 8); one that does not happen is in neither."""
     periods = np.column_stack([np.repeat(np.eye(WEEKDAYS), DAY, axis=0), np.ones(HOURS)])
     return np.asarray(periods * happens[:, None])
@@ -153,7 +149,7 @@ class Area:
     sums: tuple[Interval, ...]
 
 
-def areas_by_day(week: WeekCounts, parts: Mapping[str, Mask]) -> list[Area]:
+def areas_by_day(week: WeekCounts, parts: Mapping[str, Flags]) -> list[Area]:
     """Visits of each part by day and in the week; nothing where nothing tells the errors of sums.
 
     parts: the cells of each, by name.
@@ -169,13 +165,13 @@ def areas_by_day(week: WeekCounts, parts: Mapping[str, Mask]) -> list[Area]:
     return [Area(name, int(part.sum()), row) for (name, part), row in zip(parts.items(), rows, strict=True)]
 
 
-def city_and_parts(centroids: Floats, regions: Regions | None = None) -> dict[str, Mask]:
+def city_and_parts(centroids: Floats, regions: Regions | None = None) -> dict[str, Flags]:
     """All cells, then those of each region; where a city names none, of each part that a compass says."""
     parts = compass(centroids) if regions is None else _cells_by_region(regions)
     return {WHOLE_CITY: np.ones(len(centroids), bool), **parts}
 
 
-def _cells_by_region(regions: Regions) -> dict[str, Mask]:
+def _cells_by_region(regions: Regions) -> dict[str, Flags]:
     """The cells of each region; regions of one name are told apart by their identifiers."""
     often = Counter((WHOLE_CITY, *regions.names))
     return {
@@ -184,7 +180,7 @@ def _cells_by_region(regions: Regions) -> dict[str, Mask]:
     }
 
 
-def compass(centroids: Floats) -> dict[str, Mask]:
+def compass(centroids: Floats) -> dict[str, Flags]:
     """The cells in the north, in the south-west, and so on: thirds by thirds; nothing for a few cells."""
     if len(centroids) < LEAST_CELLS:
         return {}
@@ -193,7 +189,7 @@ def compass(centroids: Floats) -> dict[str, Mask]:
     return {name: part for name, part in parts.items() if part.any()}
 
 
-def people_for_page(factors: PeopleFactors, week: WeekCounts, groups: Mapping[str, Mask]) -> dict[str, Any]:
+def people_for_page(factors: PeopleFactors, week: WeekCounts, groups: Mapping[str, Flags]) -> dict[str, Any]:
     """The people of a week as the page's script gets them.
 
     numbers       people of each cell and hour, as files have them

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-Floats = NDArray[np.float64]
+from density_assets.series import Floats
 
 HOURS_OF_DAY = 24
 GAMMA_SHARE = 0.001  # of the sum of the series; Acs & Castelluccia 2014, §3.3

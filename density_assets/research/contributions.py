@@ -31,12 +31,9 @@ from density_assets.geography.places import Places
 from density_assets.privacy.sensitivity import WEIGHT_UNIT
 from density_assets.research.traces.matrix import Matrix, Traces, group_sums, trace_matrix
 from density_assets.schemes.scheme import Counts, Scheme
+from density_assets.series import Flags, Floats, Ints
 from density_assets.settings import Settings
 from resources.tables.store import Store
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 
 def rank_within(group: Ints, key: Floats | None = None) -> Ints:

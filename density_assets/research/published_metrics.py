@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import rel_entr
 
-from density_assets.quality.accuracy import HOURS_OF_DAY, Floats, mre_per_cell, paired, relative_errors, shares
+from density_assets.quality.accuracy import HOURS_OF_DAY, mre_per_cell, paired, relative_errors, shares
+from density_assets.series import Floats
 
 PUBLISHED_GAMMA_SHARE = 0.1  # with which the tables of Pyrgelis et al. come out; their text leaves γ open
 CHEN_GAMMA = 0.001  # a count; Chen et al., §7.3

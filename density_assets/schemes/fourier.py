@@ -30,18 +30,8 @@ from density_assets.privacy.events import Event, Gaussian, Laplace, LaplaceVecto
 from density_assets.privacy.noise import Noise
 from density_assets.privacy.sensitivity import clamped_total, one_visit, truncated_l1, truncated_l2
 from density_assets.schemes.published_fourier import published_plan
-from density_assets.schemes.scheme import (
-    SERIES,
-    TOTALS,
-    WHERE,
-    Counts,
-    Estimate,
-    Floats,
-    Plan,
-    Values,
-    mapped_error,
-    present,
-)
+from density_assets.schemes.scheme import SERIES, TOTALS, WHERE, Counts, Estimate, Plan, Values, mapped_error, present
+from density_assets.series import Floats
 from density_assets.settings import Settings
 
 FIXED_K = 100  # coefficients kept by `fpa`, a constant chosen on synthetic cities

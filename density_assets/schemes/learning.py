@@ -13,7 +13,8 @@ from density_assets.estimation.weeks.estimate import WeekEstimate, estimate_week
 from density_assets.estimation.weeks.state import Measured, State
 from density_assets.estimation.weeks.summary import Summary, summarise
 from density_assets.geography.places import Matrix
-from density_assets.schemes.scheme import Estimate, Floats
+from density_assets.schemes.scheme import Estimate
+from density_assets.series import Floats
 
 _LAST: dict[bytes, tuple[WeekEstimate, State]] = {}  # at most one
 

@@ -16,7 +16,8 @@ from density_assets.geography.places import Places
 from density_assets.privacy.noise import Noise
 from density_assets.schemes.learning import estimate_after
 from density_assets.schemes.lowrank import LowRank
-from density_assets.schemes.scheme import Counts, Estimate, Floats, Plan, Scheme, Values
+from density_assets.schemes.scheme import Counts, Estimate, Plan, Scheme, Values
+from density_assets.series import Floats
 from density_assets.settings import Settings
 
 

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from density_assets.geography.places import Kind, Places
 from density_assets.privacy.events import Event
 from density_assets.privacy.noise import Noise
+from density_assets.series import Floats
 from density_assets.settings import Settings
 
 TOTALS, SERIES = "noisy_totals", "noisy_series"  # the doors, named after their assets
 WHERE = {"towers": "tower_series", "cover": "cover_series", "cells": "iris_series"}  # the table of each kind of place
 
-Floats = NDArray[np.float64]
 Plan = Mapping[str, tuple[Event, ...]]
 Values = dict[str, NDArray[Any]]
 

@@ -20,12 +20,10 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from density_assets.calendar import HOURS
+from density_assets.series import Flags, Ints
 from density_assets.threads import in_turn
 from resources.sql.engine import KEYS
 from resources.sql.models import Model
-
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 STANDS_FOR = {"truncated_visits": "43d946307254e226", "tower_series": "042b73e40e25df4f"}  # digests of models
 VISIT = ("user_id", "hour", "tower_id", "user_key")
@@ -85,7 +83,7 @@ def _as_the_database_says(schema: pa.Schema) -> pa.Schema:
     return pa.schema([field.with_type(pa.string()) if field.type in large else field for field in schema])
 
 
-def kept(new_user: Bools, key: Ints, hour: Ints, site_hour: Ints, parameters: dict[str, Any]) -> Ints:
+def kept(new_user: Flags, key: Ints, hour: Ints, site_hour: Ints, parameters: dict[str, Any]) -> Ints:
     """Positions of the visits that truncation keeps, ascending.
 
     new_user: whether a row is the first of its user. site_hour: both as one number.
@@ -172,7 +170,7 @@ class TowerList:
         return np.asarray(found, dtype=np.int64)
 
 
-def _first_rows(rows: pa.Table) -> Bools:
+def _first_rows(rows: pa.Table) -> Flags:
     """Whether a row is the first of its user; refuses rows that are not in the order in which visits are stored.
 
     Were a user's rows scattered, each run of them would be truncated as if it were a user: no bound would hold.

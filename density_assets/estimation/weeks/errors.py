@@ -16,8 +16,8 @@ from scipy.sparse import csr_array
 from density_assets.estimation.kronecker import Areas, BlockDiagonal, some_rows
 from density_assets.estimation.sizes import REACH
 from density_assets.estimation.weeks.stretches import Stretch
+from density_assets.series import Floats
 
-Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 

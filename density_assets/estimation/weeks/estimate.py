@@ -55,8 +55,8 @@ from density_assets.estimation.weeks.profile import (
 )
 from density_assets.estimation.weeks.state import Measured, Scale, State, Visits, Week, visits_by_towers, visits_of_week
 from density_assets.estimation.weeks.stretches import changes, find_stretches
+from density_assets.series import Floats
 
-Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 RELEARNED = 6  # rounds of learning when a week joins the past

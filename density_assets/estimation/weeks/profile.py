@@ -28,8 +28,7 @@ from scipy.linalg import cho_solve, cholesky
 from density_assets.estimation.kronecker import SMALLEST, BlockDiagonal, Filtered, learn, modes, not_negative
 from density_assets.estimation.weeks.errors import Separable
 from density_assets.estimation.weeks.state import Pooled, evidence, likeliest
-
-Floats = NDArray[np.float64]
+from density_assets.series import Floats
 
 
 @dataclass(frozen=True)

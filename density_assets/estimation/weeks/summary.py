@@ -31,8 +31,8 @@ from density_assets.estimation.weeks.errors import (
 )
 from density_assets.estimation.weeks.state import bands
 from density_assets.geography.places import Matrix
+from density_assets.series import Floats
 
-Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 LEADING = (20, 100)  # patterns of towers that are kept, cut into groups here; chosen on one city, judged on others

@@ -24,7 +24,7 @@ from density_assets.research.approaches.attacks import (
     random_bits,
     recovery,
 )
-from density_assets.research.approaches.technique import AnyTechnique, Floats, Parameters
+from density_assets.research.approaches.technique import AnyTechnique, Parameters
 from density_assets.research.approaches.techniques import TECHNIQUES
 from density_assets.research.approaches.workload import PEOPLE, PLACES, score, town
 from density_assets.research.plots.attacks import bits_by_noise, errors_against_gains, tracks_before_and_after
@@ -38,6 +38,7 @@ from density_assets.research.results import markdown
 from density_assets.research.study import Row, Source, Study
 from density_assets.research.traces.matrix import Traces
 from density_assets.research.trajectories.never_walk_alone import figure_tracks
+from density_assets.series import Floats
 
 EPSILONS, SHOWN = (0.3, 1.0, 3.0), 1.0
 DELTA = 1e-6

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from density_assets.calendar import HOURS
 from density_assets.estimation.clustering import scaled_to
 from density_assets.geography.source import embedded_city
-from density_assets.research.approaches.technique import AnyTechnique, Floats, Parameters, Published
+from density_assets.research.approaches.technique import AnyTechnique, Parameters, Published
 from density_assets.research.approaches.workload import answer_error, asked_rectangles, town
 from density_assets.research.membership.attack import auc
 from density_assets.research.membership.people import choose_victims
@@ -63,8 +63,7 @@ from density_assets.research.trajectories.record_attacks import (
     unique_by_top_places,
 )
 from density_assets.research.weeks.crowd import crowd
-
-Ints = NDArray[np.int64]
+from density_assets.series import Floats, Ints
 
 PEOPLE, PLACES, GROUP, SEED = 400, 60, 100, 21
 WEEKS = 24  # that are published of each victim, half of them with the victim

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from density_assets.privacy.calibration import calibrate, gaussian_sigma, selection_epsilon
@@ -17,8 +16,8 @@ from density_assets.privacy.events import Event, Gaussian, Selection
 from density_assets.privacy.noise import Noise
 from density_assets.research.study import Row
 from density_assets.research.traces.matrix import Traces
+from density_assets.series import Floats
 
-Floats = NDArray[np.float64]
 Approach = Literal["queries", "trajectories", "density"]
 Unit = Literal["nobody", "a visit", "w hours of a user", "a user's week"]
 

@@ -13,11 +13,11 @@ from density_assets.calendar import HOURS
 from density_assets.geography.source import embedded_city
 from density_assets.people.population import simulate_week
 from density_assets.quality.accuracy import mean_emd, mre, pearson
-from density_assets.research.approaches.technique import Floats
 from density_assets.research.published_metrics import EMD_HOURS
 from density_assets.research.queries.workload import districts, partition, rectangles
 from density_assets.research.study import Row
 from density_assets.research.traces.matrix import Matrix, Traces, binary
+from density_assets.series import Floats
 
 PEOPLE, PLACES = 20_000, 150
 WEEK = date(2007, 9, 10)

@@ -27,7 +27,7 @@ from density_assets.research.density.releases import (
 from density_assets.research.density.week import OF_A_WEEK, KnownWeek, bounds
 from density_assets.research.results import figure_cell, markdown
 from density_assets.research.study import Row, Study, averaged
-from density_assets.schemes.scheme import Floats
+from density_assets.series import Floats
 
 # --- one cell --------------------------------------------------------------------------------------------------------
 

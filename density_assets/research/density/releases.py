@@ -17,7 +17,8 @@ from density_assets.research.results import figure_cell, markdown
 from density_assets.research.study import Row, Study, averaged, cached_plan
 from density_assets.schemes import SCHEMES
 from density_assets.schemes.run import run
-from density_assets.schemes.scheme import Floats, Plan
+from density_assets.schemes.scheme import Plan
+from density_assets.series import Floats
 from density_assets.settings import Settings
 
 BY = ["scheme", "improved", "calibration", "epsilon"]

@@ -25,15 +25,8 @@ from density_assets.research.traces.recipe import BEIJING, read_recipe
 from density_assets.research.weeks.crowd import HOURS, crowd
 from density_assets.schemes.moving.budgets import HybridEvents, PureBudget, hybrid_events, hybrid_of, over_hours
 from density_assets.schemes.moving.perturbation import direct, quiet_streams, threshold
-from density_assets.schemes.moving.windows import (
-    FEWEST,
-    Floats,
-    Window,
-    candidates,
-    distances,
-    histograms,
-    sound_utility,
-)
+from density_assets.schemes.moving.windows import FEWEST, Window, candidates, distances, histograms, sound_utility
+from density_assets.series import Floats
 from density_assets.settings import SchemeSettings
 
 Name = Literal["direct", "threshold", "static_hybrid", "dynamic_hybrid"]

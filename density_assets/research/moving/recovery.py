@@ -14,7 +14,8 @@ from density_assets.research.moving.recovery_attack import countable, link_day, 
 from density_assets.research.plots.curves import curves
 from density_assets.research.results import figure_cell, markdown
 from density_assets.research.study import Row, Source, Study, averaged
-from density_assets.schemes.moving.windows import Floats, histograms
+from density_assets.schemes.moving.windows import histograms
+from density_assets.series import Floats
 
 PEOPLE = 1_000
 POINTS = (5, 10, 13, 16, 19)

@@ -22,9 +22,7 @@ from scipy.spatial.distance import cdist
 
 from density_assets.estimation.clustering import consistent, scaled_to
 from density_assets.schemes.moving.windows import histograms
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from density_assets.series import Floats, Ints
 
 
 def recover(days: Sequence[Ints], xy: Floats, night: NDArray[np.bool_]) -> Ints:

@@ -25,7 +25,8 @@ from density_assets.research.study import Row, Source, Study
 from density_assets.schemes import SCHEMES
 from density_assets.schemes.moving.schemes import StaticHybrid
 from density_assets.schemes.run import draw
-from density_assets.schemes.scheme import Counts, Floats, Plan, Scheme
+from density_assets.schemes.scheme import Counts, Plan, Scheme
+from density_assets.series import Floats
 from density_assets.settings import PrivacySettings, SchemeSettings, Settings
 
 # Runs per scheme and side. No number of runs we can afford says much about a small epsilon; the doors are the same at a

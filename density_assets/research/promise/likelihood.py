@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from density_assets.calendar import HOURS
@@ -30,10 +29,9 @@ from density_assets.privacy.events import (
 )
 from density_assets.privacy.sensitivity import WEIGHT_UNIT
 from density_assets.schemes.run import Drawn
-from density_assets.schemes.scheme import SERIES, TOTALS, Counts, Floats, Plan, Scheme, Values
+from density_assets.schemes.scheme import SERIES, TOTALS, Counts, Plan, Scheme, Values
 from density_assets.schemes.scheme import present as given
-
-Integers = NDArray[np.int64]
+from density_assets.series import Floats, Ints
 
 REMEMBERED = 256  # ways to cluster the town whose exact series are kept
 
@@ -52,10 +50,10 @@ class NoNoise:
     def laplace(self, values: Floats, event: Laplace | LaplaceVector) -> Floats:
         return np.array(values, dtype=np.float64)
 
-    def discrete_gaussian(self, values: Integers, event: Gaussian) -> Integers:
+    def discrete_gaussian(self, values: Ints, event: Gaussian) -> Ints:
         return np.array(values, dtype=np.int64)
 
-    def select(self, scores: Floats, event: Selection) -> Integers:
+    def select(self, scores: Floats, event: Selection) -> Ints:
         self.log_odds = np.asarray(log_softmax(-scores / event.scale, axis=1))
         return np.full(len(scores), HOURS - 1)
 
@@ -119,7 +117,7 @@ class Attack:
         absent, present = (self._exact(counts, np.frombuffer(labels, dtype=np.int64)) for counts in self._weeks)
         return absent, present
 
-    def _exact(self, counts: Counts, labels: Integers) -> _Exact:
+    def _exact(self, counts: Counts, labels: Ints) -> _Exact:
         quiet = NoNoise()
         return _Exact(self._numbers(self._scheme.series(self._plan, counts, labels, quiet)), quiet.log_odds)
 

@@ -38,25 +38,23 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.sparse import csr_array, eye_array, hstack
 
 from density_assets.errors import BadInput
 from density_assets.privacy.calibration import calibrate, gaussian_sigma
 from density_assets.privacy.events import Gaussian
-from density_assets.research.queries.disclosure import Bools, Ints, was_at
+from density_assets.research.queries.disclosure import was_at
 from density_assets.research.traces.matrix import Matrix, Traces, binary, trace_matrix
+from density_assets.series import Flags, Floats, Ints
 
-Floats = NDArray[np.float64]
 
-
-def random_subsets(bits: int, queries: int, seed: int) -> Bools:
+def random_subsets(bits: int, queries: int, seed: int) -> Flags:
     """Queries that cover each bit with probability one half, (queries, bits)."""
     return np.random.default_rng(seed).random((queries, bits)) < 0.5
 
 
-def least_absolute_errors(rows: Bools, answers: Floats) -> Floats:
+def least_absolute_errors(rows: Flags, answers: Floats) -> Floats:
     """The x between 0 and 1 whose counts have the least sum of absolute errors."""
     matrix, values = _checked(rows, answers)
     queries, bits = matrix.shape
@@ -83,7 +81,7 @@ def _prices(objective: Floats, constraints: Any, limits: Floats, bounds: Any) ->
     return np.asarray(np.clip(-found.ineqlin.marginals, 0.0, 1.0), float)
 
 
-def _checked(rows: Bools, answers: Floats) -> tuple[Any, Floats]:
+def _checked(rows: Flags, answers: Floats) -> tuple[Any, Floats]:
     values = np.asarray(answers, float)
     if rows.ndim != 2 or not rows.any(axis=1).all() or values.shape != (len(rows),):
         raise BadInput(
@@ -113,7 +111,7 @@ def walsh_hadamard(values: Floats | Ints) -> Floats:
     return result
 
 
-def hadamard_subsets(bits: int) -> Bools:
+def hadamard_subsets(bits: int) -> Flags:
     """The n counts to ask: bit i is in query j if i and j have an even number of common binary ones."""
     rows = np.array([walsh_hadamard(unit) for unit in np.eye(bits)])
     return np.asarray(rows > 0)
@@ -173,7 +171,7 @@ class Attacked:
     wrong: int
 
 
-def threshold_count(who: Bools, k: int) -> int | None:
+def threshold_count(who: Flags, k: int) -> int | None:
     """How many people satisfy a predicate, if at least k do, else nothing."""
     if k < 1:
         raise BadInput(f"a threshold must be at least 1 person, got k={k}")
@@ -246,7 +244,7 @@ def attack_everybody(traces: Traces, place: int, k: int, *, places_only: bool = 
     )
 
 
-def _finding(patients: Bools, user: int, k: int) -> bool | None:
+def _finding(patients: Flags, user: int, k: int) -> bool | None:
     """What `learnt` says of a user whose pair nobody else has, without a pass over the traces for each."""
     without = patients.copy()
     without[user] = False

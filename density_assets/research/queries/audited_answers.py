@@ -59,10 +59,11 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from density_assets.errors import BadInput, some
 from density_assets.research.approaches.technique import Parameters, Published, Technique
-from density_assets.research.queries.disclosure import OPEN, Ints, disclosed_bits, query_rows, was_at
+from density_assets.research.queries.disclosure import OPEN, disclosed_bits, query_rows, was_at
 from density_assets.research.queries.workload import hilbert_order
 from density_assets.research.study import Row
 from density_assets.research.traces.matrix import Matrix, Traces
+from density_assets.series import Ints
 
 
 @dataclass(frozen=True)

@@ -26,18 +26,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import csr_array
 
 from density_assets.errors import BadInput, some
 from density_assets.research.traces.matrix import Matrix, Traces
-
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+from density_assets.series import Flags, Ints
 
 
-def was_at(traces: Traces, places: Sequence[int], hours: Sequence[int] | None = None) -> Bools:
+def was_at(traces: Traces, places: Sequence[int], hours: Sequence[int] | None = None) -> Flags:
     """The predicate "was at one of the places in one of the hours" (any hour if none is named), for every user."""
     chosen_places = _numbers("places", places, traces.rois)
     chosen_hours = np.arange(traces.hours) if hours is None else _numbers("hours", hours, traces.hours)

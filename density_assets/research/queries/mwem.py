@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from density_assets.errors import BadInput
@@ -40,6 +39,7 @@ from density_assets.research.contributions import (
 )
 from density_assets.research.queries.workload import districts, partition, partition_sensitivity
 from density_assets.research.traces.matrix import Matrix, Traces
+from density_assets.series import Floats
 
 
 class MwemParameters(PrivateParameters):
@@ -120,8 +120,6 @@ def mwem_events(plan: Plan, drawn: list[Block]) -> tuple[Event, ...]:
     rounds = [event for block in drawn for event in (plan.draw, plan.for_block(block))]
     return (plan.total, plan.kept, *rounds)
 
-
-Floats = NDArray[np.float64]
 
 DAY, PART = 24, 6  # hours
 DISTRICTS = (4, 12, 40)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from density_assets.errors import BadInput
@@ -25,8 +24,7 @@ from density_assets.research.contributions import (
 )
 from density_assets.research.queries.workload import every_place_and_hour, workload_sensitivity
 from density_assets.research.traces.matrix import Matrix, Traces
-
-Floats = NDArray[np.float64]
+from density_assets.series import Floats
 
 
 class NoisyAnswersParameters(PrivateParameters):

@@ -18,9 +18,7 @@ from scipy.sparse import csr_array, eye_array
 from density_assets.errors import BadInput
 from density_assets.privacy.sensitivity import FLOAT_SLACK
 from density_assets.research.traces.matrix import Matrix
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from density_assets.series import Floats, Ints
 
 DENSE_IS_FASTER = 0.05  # share of products that are not 0
 BLOCK = 250  # columns whose products with all others are held at once

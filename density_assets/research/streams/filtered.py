@@ -59,14 +59,11 @@ from functools import partial
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from density_assets.privacy.noise import Noise
 from density_assets.research.streams.terms import (
     Charge,
-    Floats,
-    Ints,
     Stream,
     StreamParameters,
     Terms,
@@ -74,8 +71,8 @@ from density_assets.research.streams.terms import (
     expected_error,
     stream_technique,
 )
+from density_assets.series import Flags, Floats, Ints
 
-Flags = NDArray[np.bool_]
 Clock = Literal["common", "per place"]
 PROPORTIONAL, INTEGRAL = 0.9, 0.1  # the third gain, of the slope, is 0 in both papers' experiments
 

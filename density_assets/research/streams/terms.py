@@ -32,7 +32,6 @@ from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from density_assets.errors import BadInput
@@ -41,7 +40,6 @@ from density_assets.privacy.events import Event, Gaussian, Laplace
 from density_assets.privacy.noise import Noise, SimulatedNoise
 from density_assets.research.approaches.technique import PrivateParameters, Published, Technique, share_budget
 from density_assets.research.contributions import (
-    Flags,
     at_hours,
     clamped_total,
     require_visits,
@@ -50,9 +48,8 @@ from density_assets.research.contributions import (
     visits_of_users,
 )
 from density_assets.research.traces.matrix import Traces
+from density_assets.series import Flags, Floats
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Drawn = Laplace | Gaussian
 TOTAL = "visits in the week, clamped for each user"
 LAST_DIGITS = 1 + 1e-9  # sums of prices are rounded

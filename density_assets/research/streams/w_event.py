@@ -37,7 +37,6 @@ from density_assets.research.approaches.technique import Parameters, Published, 
 from density_assets.research.contributions import require_visits
 from density_assets.research.streams.terms import (
     Charge,
-    Floats,
     Stream,
     StreamParameters,
     Terms,
@@ -46,6 +45,7 @@ from density_assets.research.streams.terms import (
     stream_technique,
 )
 from density_assets.research.traces.matrix import Traces
+from density_assets.series import Floats
 
 Offer = Callable[[Floats, int], float]  # prices paid so far and the hour; what the hour may cost if it is published
 

@@ -8,13 +8,11 @@ hour, as a phone or a cab seen by GPS would. People differ in what the attack is
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from density_assets.calendar import HOURS
 from density_assets.research.traces.matrix import Traces, binary
+from density_assets.series import Floats, Ints
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 WORKDAYS = 5
 STEPS = np.linspace(0.0, 1.0, 12)  # points looked at along a trip; ROIs met twice count once
 FREE_TRIPS = 5.0  # median of the free trips of a week

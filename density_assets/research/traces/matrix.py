@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
 from density_assets.calendar import HOURS
+from density_assets.series import Ints
 
 Floats = NDArray[np.float32]
-Ints = NDArray[np.int64]
 Matrix = Any  # csr_array of int32; scipy's stubs do not survive products
 DENSE_IS_FASTER = 20_000_000  # cells below which a dense product beats a sparse one
 

@@ -22,9 +22,8 @@ from density_assets.errors import BadInput, some
 from density_assets.geography.overlaps import tower_cells
 from density_assets.research.approaches.technique import Parameters, Published, Technique
 from density_assets.research.traces.matrix import Traces, binary
+from density_assets.series import Floats, Ints
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Neighbours = tuple[frozenset[int], ...]
 MARGIN = 0.1  # of the width of the map, beyond the outermost places
 ROUNDING = 1e-9  # of sums in another order

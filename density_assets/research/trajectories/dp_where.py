@@ -29,11 +29,10 @@ from density_assets.research.approaches.technique import (
     share_budget,
 )
 from density_assets.research.contributions import require_visits
-from density_assets.research.traces.matrix import Ints, Traces
+from density_assets.research.traces.matrix import Traces
 from density_assets.research.trajectories.synthesis import (
     DAY,
     WEEKDAYS,
-    Floats,
     SynthesisParameters,
     draw_hours,
     draw_lengths,
@@ -49,6 +48,7 @@ from density_assets.research.trajectories.synthesis import (
     synthetic,
     visits,
 )
+from density_assets.series import Floats, Ints
 
 SHARES = {
     "people": 0.05, "visits": 0.05, "home": 0.35, "work": 0.25, "commute": 0.05, "calls": 0.1, "profile": 0.15,

@@ -33,9 +33,8 @@ from density_assets.errors import BadInput
 from density_assets.research.approaches.technique import Parameters, Published, Technique
 from density_assets.research.traces.matrix import Matrix, Traces, binary, trace_matrix
 from density_assets.research.trajectories.hierarchy import Hierarchy, halved_hierarchy
+from density_assets.series import Flags, Floats, Ints
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 DAY = 24
 
 
@@ -167,9 +166,6 @@ def record_facts(records: Generalised, traces: Traces) -> dict[str, float]:
     }
 
 
-Present = NDArray[np.bool_]
-
-
 class GeneralisationChoices(Parameters):
     """k: records that must be alike. parts_of_day: 1 publishes places without time. totals: published beside."""
 
@@ -194,7 +190,7 @@ def k_anonymous(records: Matrix, hierarchy: Hierarchy, k: int) -> Matrix:
     """Generalised records, people x nodes, each at least k times; every record must have an item."""
     if records.shape[0] < k:
         raise BadInput(f"k-anonymity needs at least k records, got {records.shape[0]} for k = {k}; choose a smaller k")
-    present: Present = (records @ hierarchy.covers.T).toarray() > 0
+    present: Flags = (records @ hierarchy.covers.T).toarray() > 0
     root = frozenset({hierarchy.root})
     undecided = [Group(np.arange(records.shape[0]), root, frozenset(range(hierarchy.leaves)))]
     groups = []
@@ -207,7 +203,7 @@ def k_anonymous(records: Matrix, hierarchy: Hierarchy, k: int) -> Matrix:
     return _matrix(groups, (records.shape[0], hierarchy.nodes))
 
 
-def divide_group(group: Group, present: Present, hierarchy: Hierarchy, k: int) -> list[Group]:
+def divide_group(group: Group, present: Flags, hierarchy: Hierarchy, k: int) -> list[Group]:
     """The group with its coarsest node replaced by children, in parts of at least k; none if all nodes are final."""
     open_nodes = group.nodes - group.final
     if not open_nodes:

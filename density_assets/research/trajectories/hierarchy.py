@@ -18,9 +18,7 @@ from scipy.sparse import csr_array
 
 from density_assets.errors import BadInput
 from density_assets.research.traces.matrix import Matrix, binary
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from density_assets.series import Floats, Ints
 
 
 @dataclass(frozen=True)

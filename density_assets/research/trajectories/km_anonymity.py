@@ -22,7 +22,6 @@ from collections.abc import Iterator
 from math import log, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 from scipy.sparse import csr_array, triu
 
@@ -45,8 +44,7 @@ from density_assets.research.trajectories.hierarchy import (
     recode,
     repair,
 )
-
-Ints = NDArray[np.int64]
+from density_assets.series import Ints
 
 
 class KmChoices(GeneralisationChoices):

@@ -24,9 +24,8 @@ from density_assets.research.approaches.technique import (
     share_budget,
 )
 from density_assets.research.contributions import require_visits
-from density_assets.research.traces.matrix import Ints, Traces
+from density_assets.research.traces.matrix import Traces
 from density_assets.research.trajectories.synthesis import (
-    Floats,
     Rng,
     SynthesisParameters,
     capped_counts,
@@ -45,6 +44,7 @@ from density_assets.research.trajectories.synthesis import (
     synthetic,
     visits,
 )
+from density_assets.series import Floats, Ints
 
 SHARES = {"people": 0.05, "visits": 0.05, "lengths": 0.1, "starts": 0.3, "transitions": 0.4, "profile": 0.1}
 

@@ -28,9 +28,7 @@ from density_assets.errors import BadInput
 from density_assets.research.approaches.technique import Parameters, Published, Technique
 from density_assets.research.traces.matrix import Traces, binary
 from density_assets.research.trajectories.generalisation import Totals, scale_to_totals
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from density_assets.series import Floats, Ints
 
 
 @dataclass(frozen=True)

@@ -44,10 +44,9 @@ from density_assets.research.approaches.technique import (
     share_budget,
 )
 from density_assets.research.contributions import require_visits
-from density_assets.research.traces.matrix import Ints, Traces
+from density_assets.research.traces.matrix import Traces
 from density_assets.research.trajectories.synthesis import (
     DAY,
-    Floats,
     Rng,
     SynthesisParameters,
     capped_counts,
@@ -63,6 +62,7 @@ from density_assets.research.trajectories.synthesis import (
     synthetic,
     visits,
 )
+from density_assets.series import Floats, Ints
 
 Measure = Callable[[int, Floats], Floats]  # noisy counts of a level
 

@@ -30,8 +30,8 @@ from density_assets.research.contributions import rank_within
 from density_assets.research.membership.defenses import merged_places, merged_slots
 from density_assets.research.traces.matrix import Matrix, Traces, binary
 from density_assets.research.trajectories.generalisation import Generalised, covering_traces, item_traces
+from density_assets.series import Ints
 
-Ints = NDArray[np.int64]
 LARGEST_PRODUCT = 20_000_000  # multiplications at once, to bound memory
 
 

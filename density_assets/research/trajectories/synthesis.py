@@ -15,16 +15,14 @@ replacement.
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from density_assets.privacy.events import Event
 from density_assets.research.approaches.technique import PrivateParameters, Published, Statistic
 from density_assets.research.contributions import clamped_total, scale_to_total, truncate, visits_of_users
 from density_assets.research.study import Row
-from density_assets.research.traces.matrix import Ints, Traces, binary
-
-Floats = NDArray[np.float64]
+from density_assets.research.traces.matrix import Traces, binary
+from density_assets.series import Floats, Ints
 
 # From 1 to a visit in each hour: wider where fewer people are, so that noise in the tail invents fewer heavy users.
 LENGTHS: Ints = np.array([1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 169])

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from density_assets.series import Floats, Ints
+
 PEOPLE = 130_000
 COLUMNS, ROWS, SIDE = 100, 80, 500.0  # 8,000 cells of 500 m
 HOURS = tuple(range(3, 22))  # 19 hourly stamps, 03:00 to 21:00
@@ -21,9 +23,6 @@ COMMUTE = 6_000.0  # metres: how fast the appeal of a workplace fades with dista
 HAUNTS, HAUNT_REACH = 4, 1_500.0  # places a person goes to besides home and work, around one of both
 SPEED = 25_000.0  # metres per hour, door to door
 CENTRES = 12
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

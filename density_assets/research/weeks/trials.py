@@ -8,13 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from density_assets.calendar import HOURS
 from density_assets.research.weeks.counting import WeekCounts
-from density_assets.series import Floats, Ints
-
-Flags = NDArray[np.bool_]
+from density_assets.series import Flags, Floats, Ints
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ import numpy as np
 
 from density_assets.privacy.events import Laplace, LaplaceVector, Selection, SparseVector
 from density_assets.privacy.noise import Noise
-from density_assets.schemes.moving.windows import Flags, Floats, Stamps, Window, choose, predict
+from density_assets.schemes.moving.windows import Stamps, Window, choose, predict
+from density_assets.series import Flags, Floats
 
 FIRST_DAY = Window(6, 20)  # of hours, where there is no day to learn from; public, chosen on synthetic crowds
 

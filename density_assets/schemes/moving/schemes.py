@@ -36,13 +36,13 @@ from density_assets.schemes.scheme import (
     WHERE,
     Counts,
     Estimate,
-    Floats,
     Plan,
     Values,
     alone,
     mapped_error,
     present,
 )
+from density_assets.series import Floats
 from density_assets.settings import SchemeSettings, Settings
 
 COMPARING = ("change", "releases", "comparing_share")  # settings of what is drawn when hours have changed

@@ -27,10 +27,9 @@ from numpy.typing import NDArray
 
 from density_assets.privacy.events import Selection
 from density_assets.privacy.noise import Noise
+from density_assets.series import Flags, Floats
 
-Floats = NDArray[np.float64]
 Stamps = NDArray[np.integer]
-Flags = NDArray[np.bool_]
 
 HISTOGRAM = 1.0  # L1 change of one histogram by one user; also of its distance from anything fixed or released
 PRINTED_DISTANCE = 2.0  # Δ_D as published, used for comparisons and histograms alike
