@@ -105,6 +105,7 @@ def make(name: str) -> dict[str, Any]:
     from final_estimates import final
     from runs import materialise, opened
 
+    os.environ.update(WHO)
     fix_noise()
     with tempfile.TemporaryDirectory() as temporary:
         home = Path(temporary) / "home"
