@@ -122,7 +122,7 @@ def plan(
     asked = _rehearsal_of(city, epsilons, people, quick=quick)
     rehearsal, ground = research("weeks.rehearsal"), research("weeks.cities").Ground.of(city.settings)
     with tempfile.TemporaryDirectory() as folder:
-        table = rehearsal.told(rehearsal.rehearse(ground, asked, Path(folder), say))
+        table = rehearsal.average_errors(rehearsal.rehearse(ground, asked, Path(folder), say))
     print(
         f"{city.name}: {len(ground.cells):,} cells, {len(ground.towers):,} sites, {asked.people:,} invented people, "
         f"delta {asked.delta:g}. No record was read and nothing was charged.\n\n{rehearsal.summary(table, asked.weeks)}"

@@ -18,9 +18,9 @@ from density_assets.people.population import simulate_week
 from density_assets.privacy.zones import Zone
 from density_assets.publication.pictures import value_map, week_rhythm
 from density_assets.records.files import how_to_complete, is_complete, record_files, refuse_our_files
+from resources.sql.engine import model_parameters
 from resources.sql.ingest import write_simulated
 from resources.sql.models import model
-from resources.sql.parameters import model_parameters
 from resources.tables.weeks import roots_under
 
 HOUR = column("hour of the week, 0 is Monday 00:00", "tower_series.hour")

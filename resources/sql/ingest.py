@@ -28,9 +28,8 @@ from density_assets.records.event_files import USABLE, no_records, open_records
 from density_assets.records.formats import unreadable
 from density_assets.settings.city import CitySettings
 from resources.faults import fault
-from resources.sql.engine import KEYS, Report, clock_parameters, unusable_warning
+from resources.sql.engine import IN_DUCKDB, KEYS, Report, clock_parameters, unusable_warning
 from resources.sql.models import model
-from resources.sql.user_key import IN_DUCKDB
 from resources.tables.files import private_files
 from resources.tables.store import Store
 

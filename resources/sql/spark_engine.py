@@ -18,11 +18,10 @@ from density_assets.records.event_files import USABLE
 from density_assets.records.files import RecordFile
 from density_assets.settings import EngineSettings
 from density_assets.settings.city import CitySettings
-from resources.sql.engine import PER_USER, Report, clock_parameters, small_tables, unusable_warning, used
+from resources.sql.engine import IN_SPARK, PER_USER, Report, clock_parameters, small_tables, unusable_warning, used
 from resources.sql.models import Model, model
 from resources.sql.spark_records import hadoop_path, no_records, open_records
 from resources.sql.spark_session import clearly, spark_session
-from resources.sql.user_key import IN_SPARK
 from resources.tables.store import Store
 
 if TYPE_CHECKING:

@@ -1,13 +1,16 @@
-"""A Spark session: one for each process, on this machine or on others.
+"""A Spark session, one for each process, on this machine or on others; and the Java that it would be started with.
 
 What Spark writes on its way (shuffles, what does not fit memory) is confidential. On this machine it goes into the
 confidential folder, and there are no pages to look at; of a cluster its owner decides (`docs/scale.md`). Spark's log is
-silenced: it quotes values of records.
+silenced: it quotes values of records. A Java that is missing or too old is named before Spark fails without naming it.
 """
 
 import atexit
 import logging
 import os
+import re
+import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -17,11 +20,40 @@ from typing import TYPE_CHECKING, Any
 
 from density_assets.errors import BadInput
 from density_assets.settings import EngineSettings
-from resources.sql.java import refuse_without_java
 from resources.tables.files import private_files, spill_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+LEAST = 17
+STARTING = 60  # seconds; it takes a tenth of one
+
+
+def refuse_without_java() -> None:
+    """Raise unless there is a Java that is new enough. One that does not say how old it is may be tried."""
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which("java", path=str(Path(home, "bin")) if home else None)
+    if not java:
+        found = f"JAVA_HOME={home} has none" if home else "there is none on the path"
+    elif (version := _version(java)) and version < LEAST:
+        found = f"{java} is Java {version}"
+    else:
+        return
+    raise BadInput(
+        f'engine.name = "spark" needs Java {LEAST} or newer, {found}: install it (Debian: '
+        f"openjdk-{LEAST}-jre-headless), or set JAVA_HOME"
+    )
+
+
+def _version(java: str) -> int | None:
+    """The first number of a version; up to 8 it was the second, after a 1."""
+    try:
+        done = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=STARTING, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    said = re.search(r'version "(?:1\.)?(\d+)', done.stderr)
+    return int(said[1]) if said else None
+
 
 CONNECT = "sc://"
 LEAST_HEAP = 10**9  # bytes; Spark does not start with much less

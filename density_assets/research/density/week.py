@@ -22,9 +22,8 @@ from density_assets.research.study import Source, hashed
 from density_assets.series import vector
 from density_assets.settings import Settings
 from resources.sql.duckdb_engine import DuckdbEngine
-from resources.sql.engine import used
+from resources.sql.engine import model_parameters, used
 from resources.sql.models import Model, model
-from resources.sql.parameters import model_parameters
 from resources.tables.files import make_folder, parquet_bytes, write_durably
 
 PAPERS_DELTA = 2e-6  # Acs & Castelluccia 2014, §6; twenty times the default of releases

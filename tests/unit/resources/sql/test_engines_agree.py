@@ -29,9 +29,8 @@ from density_assets.calendar import week_clock
 from density_assets.settings.city import CitySettings
 from resources.sql import spark_session
 from resources.sql.duckdb_engine import DuckdbEngine
-from resources.sql.engine import KEYS
+from resources.sql.engine import IN_DUCKDB, IN_SPARK, KEYS
 from resources.sql.spark_engine import SparkEngine
-from resources.sql.user_key import IN_DUCKDB, IN_SPARK
 
 
 def assert_read_alike(folder: Path, week: date, files: list[Path], **how: object) -> tuple[set[tuple], dict[str, int]]:

@@ -14,8 +14,8 @@ from density_assets.calendar import week_clock
 from density_assets.errors import BadInput
 from density_assets.settings.city import CitySettings
 from resources.sql import spark_session
-from resources.sql.java import refuse_without_java
 from resources.sql.spark_engine import SparkEngine
+from resources.sql.spark_session import refuse_without_java
 
 GONE = r"visits.sql must run to its end, Spark gave .* Stored weeks are as they were"
 
