@@ -82,32 +82,16 @@ class AuditData:
         return sum(release.verified is False for release in self.releases) + (self.ledger_problem is not None)
 
 
-@dataclass(frozen=True)
-class ReleaseRow:
-    """A release as the table shows it.
-
-    links: label and address of files of the release that are there, as seen from the page.
-    verdict: the kind of a badge and what it says.
-    hashes: everything an auditor may want to compare.
-    """
-
-    release: Entry
-    scheme: str
-    epsilon: str
-    delta: str
-    charged: str
-    links: Mapping[str, str]
-    verdict: tuple[str, str]
-    hashes: Mapping[str, str]
-
-
 def audit_html(data: AuditData) -> str:
     """The whole page, ready to be written to one file."""
     return render(
         "audit.html",
         data=data,
         facts=facts(data),
-        rows=[_row(release, data.folder) for release in data.releases],
+        scheme=_scheme,
+        verdict=_verdict,
+        links=_links,
+        hashes=_hashes,
         charts=[spending_chart(year, data.budget_epsilon) for year in data.years],
         budget_delta=f"{data.budget_delta:g}",
         lineage=lineage(data.nodes),
@@ -121,9 +105,9 @@ def audit_markdown(data: AuditData) -> str:
     """The page in a few lines, for the UI."""
     lines = [f"| {name} | {value} |" for name, value in facts(data).items()]
     wrong = (release for release in data.releases if release.verified is False)
-    unwell = [f"- {release.week}, {release.city}, revision {release.revision}: does NOT verify" for release in wrong]
+    broken = [f"- {release.week}, {release.city}, revision {release.revision}: does NOT verify" for release in wrong]
     alarm = [f"- {problem}" for problem in (data.ledger_problem, data.budget_problem) if problem]
-    return "\n".join(["| what | |", "|---|--:|", *lines, "", *alarm, *unwell])
+    return "\n".join(["| what | |", "|---|--:|", *lines, "", *alarm, *broken])
 
 
 def facts(data: AuditData) -> dict[str, str]:
@@ -147,19 +131,6 @@ def facts(data: AuditData) -> dict[str, str]:
     }
 
 
-def _row(release: Entry, folder: Path) -> ReleaseRow:
-    return ReleaseRow(
-        release=release,
-        scheme=_scheme(release),
-        epsilon=f"{release.epsilon:g}",
-        delta=f"{release.delta:g}",
-        charged=f"charged {release.at}" if release.at else "not charged",
-        links=_links(release, folder),
-        verdict=_verdict(release),
-        hashes=_hashes(release),
-    )
-
-
 def _scheme(release: Entry) -> str:
     """How it was drawn, and with which other weeks it was estimated."""
     if not release.scheme:
@@ -173,6 +144,7 @@ def _scheme(release: Entry) -> str:
 
 
 def _links(release: Entry, folder: Path) -> dict[str, str]:
+    """Label and address of files of the release that are there, as seen from the page."""
     if release.statement is None:
         return {}
     page = release.statement.with_name(release.statement.name.replace("privacy_statement", "report"))
@@ -185,12 +157,14 @@ def _links(release: Entry, folder: Path) -> dict[str, str]:
 
 
 def _verdict(release: Entry) -> tuple[str, str]:
+    """The kind of a badge and its words."""
     if release.verified is None:
         return "none", "paid, drawn, not published" if release.drawn else "paid, not drawn"
     return ("good", "verified") if release.verified else ("bad", "does NOT verify")
 
 
 def _hashes(release: Entry) -> dict[str, str]:
+    """Everything an auditor may want to compare."""
     statement = {"privacy statement": release.digest} if release.digest else {}
     charges = {f"charge of {door}": charge for door, charge in release.charges.items()}
     return statement | dict(release.files) | charges
