@@ -63,7 +63,7 @@ def least_absolute_errors(rows: Flags, answers: Floats) -> Floats:
     return _prices(np.concatenate([values, -np.ones(bits)]), constraints, np.zeros(bits), bounds)[:bits]
 
 
-def rounded(x: Floats) -> Ints:
+def round_bits(x: Floats) -> Ints:
     """Bits from a solution of the program."""
     return (x > 0.5).astype(np.int64)
 
@@ -120,7 +120,7 @@ def hadamard_subsets(bits: int) -> Flags:
 def bits_from_counts(counts: Floats) -> Ints:
     """The bits, from the (noisy) counts of all subsets of `hadamard_subsets`."""
     signed = 2 * np.asarray(counts, float) - counts[0]
-    return rounded(walsh_hadamard(signed) / len(counts))
+    return round_bits(walsh_hadamard(signed) / len(counts))
 
 
 def hadamard_attack(data: Ints, noise: float, seed: int) -> float:
@@ -133,7 +133,7 @@ def program_attack(data: Ints, noise: float, seed: int) -> float:
     """The share of bits recovered by the linear program from 4n random counts with such noise."""
     rows = random_subsets(len(data), PER_BIT * len(data), seed)
     counts = rows @ data + np.random.default_rng([seed, 1]).normal(0, noise, len(rows))
-    return share_right(rounded(least_absolute_errors(rows, counts)), data)
+    return share_right(round_bits(least_absolute_errors(rows, counts)), data)
 
 
 def recovery_curve(attack: Attack, data: Ints, ratios: Sequence[float], seed: int) -> Floats:
@@ -211,7 +211,7 @@ def _without(matrix: Matrix, avoid: Sequence[int]) -> Matrix:
     return binary(user[kept], matrix.indices[kept], matrix.shape)
 
 
-def learnt(traces: Traces, place: int, pair: Pair, k: int, known: Traces | None = None) -> bool | None:
+def learn_of_visit(traces: Traces, place: int, pair: Pair, k: int, known: Traces | None = None) -> bool | None:
     """Whether the one person with this pair of points was at the place, from two counts; None if one is withheld.
 
     known: traces whose columns the points of the pair are, where they are not those of `traces` (`by_place`).
@@ -245,7 +245,7 @@ def attack_everybody(traces: Traces, place: int, k: int, *, places_only: bool = 
 
 
 def _finding(patients: Flags, user: int, k: int) -> bool | None:
-    """What `learnt` says of a user whose pair nobody else has, without a pass over the traces for each."""
+    """What `learn_of_visit` says of a user whose pair nobody else has, without a pass over the traces for each."""
     without = patients.copy()
     without[user] = False
     counts = threshold_count(patients, k), threshold_count(without, k)

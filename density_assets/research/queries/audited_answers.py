@@ -154,7 +154,7 @@ class _Tight:
     graph: Matrix
 
 
-def audited_online(bits: Ints, first: Ints, last: Ints) -> list[int | None]:
+def audit_online(bits: Ints, first: Ints, last: Ints) -> list[int | None]:
     """Answers to ranges [first, last) of the bits in the order they come; None where one is denied."""
     ends = list(zip(first.tolist(), last.tolist(), strict=True))
     if wrong := [pair for pair in ends if not 0 <= pair[0] < pair[1] <= len(bits)]:
@@ -259,7 +259,7 @@ def range_facts(traces: Traces, ranges: int, seed: int) -> Row:
     first, last = np.sort(rng.integers(len(bits), size=(ranges, 2)), axis=1).T
     sums = np.concatenate([[0], np.cumsum(bits)])
     audit = audit_ranges(len(bits), first, last + 1, sums[last + 1] - sums[first])
-    online = audited_online(bits, first, last + 1)
+    online = audit_online(bits, first, last + 1)
     some = bits[rng.permutation(len(bits))[:ATTACKED]]
     learnt = bits_from_denials(NaiveAuditor.of(some).ask, len(some))
     return {

@@ -205,11 +205,11 @@ def _replayed(density: Floats, measured: list[Measured], parameters: MwemParamet
     """All measurements in turn, several times, the newest first."""
     for _ in range(parameters.replays):
         for one in reversed(measured):
-            density = bent(density, one, mass, parameters.step)
+            density = bend_density(density, one, mass, parameters.step)
     return density
 
 
-def bent(density: Floats, measured: Measured, mass: float, step: str) -> Floats:
+def bend_density(density: Floats, measured: Measured, mass: float, step: str) -> Floats:
     """Weights times exp(q·(m − q·A)/2n) for the queries q of a block with answers m, scaled to the mass n again.
 
     Queries of a block are disjoint, so their factors do not meet.

@@ -85,28 +85,28 @@ class Levels:
     variance: Floats
 
 
-def unknown(places: int, variance: float) -> Levels:
+def unknown_levels(places: int, variance: float) -> Levels:
     """Before anything was seen: empty, give or take."""
     return Levels(np.zeros(places), np.full(places, variance))
 
 
-def predicted(levels: Levels, drift: float) -> Levels:
+def predict_levels(levels: Levels, drift: float) -> Levels:
     """The levels after an hour."""
     return Levels(levels.values, levels.variance + drift)
 
 
-def corrected(levels: Levels, observed: Floats, noise_variance: Floats) -> Levels:
+def correct_levels(levels: Levels, observed: Floats, noise_variance: Floats) -> Levels:
     """The levels after noisy observations; a place with infinite noise was not observed."""
     gain = levels.variance / (levels.variance + noise_variance)
     return Levels(levels.values + gain * (observed - levels.values), levels.variance * (1 - gain))
 
 
-def nothing_yet(remembered: int, places: int) -> Floats:
+def no_values(remembered: int, places: int) -> Floats:
     """The last few values of each place, the newest last: none so far."""
     return np.full((remembered, places), np.nan)
 
 
-def appended(past: Floats, due: Flags, newest: Floats) -> Floats:
+def append_values(past: Floats, due: Flags, newest: Floats) -> Floats:
     """The last few values after one more at the places that were due."""
     return np.where(due, np.vstack([past[1:], newest]), past)
 
@@ -151,18 +151,18 @@ def fast(counts: Floats, terms: Terms, noise: Noise, chosen: FastParameters) -> 
     charged = min(terms.active, chosen.samples) if chosen.clock == "common" else terms.active
     event = terms.counts_event(terms.budget / charged)
     variance = float(event.standard_deviation) ** 2
-    levels, errors = unknown(places, chosen.first_variance), nothing_yet(chosen.remembered, places)
+    levels, errors = unknown_levels(places, chosen.first_variance), no_values(chosen.remembered, places)
     interval, next_hour, taken = np.ones(places), np.zeros(places), np.zeros(places, dtype=np.int64)
     values, charges = np.zeros((places, hours)), []
     for hour in range(hours):
-        levels = predicted(levels, chosen.drift)
+        levels = predict_levels(levels, chosen.drift)
         due = (next_hour <= hour) & (taken < chosen.samples)
         if due.any():
             before = levels.values
-            levels = corrected(levels, draw(noise, counts[:, hour], event), np.where(due, variance, np.inf))
+            levels = correct_levels(levels, draw(noise, counts[:, hour], event), np.where(due, variance, np.inf))
             charges.append(Charge(hour, event))
             error = np.abs(levels.values - before) / np.maximum(levels.values, LEAST_LEVEL)
-            errors = appended(errors, due, on_clock(error, chosen.clock))
+            errors = append_values(errors, due, on_clock(error, chosen.clock))
             interval = np.where(due, _next_interval(interval, pid(errors), chosen), interval)
             next_hour = np.where(due, hour + np.floor(interval), next_hour)
             taken = taken + due
@@ -259,13 +259,13 @@ class RescueParameters(StreamParameters):
 def rescue(counts: Floats, terms: Terms, noise: Noise, chosen: RescueParameters) -> Stream:
     """The filtered levels of all hours."""
     places, hours = counts.shape
-    levels, errors = unknown(places, chosen.first_variance), nothing_yet(chosen.remembered, places)
-    recent = nothing_yet(chosen.compared, places)
+    levels, errors = unknown_levels(places, chosen.first_variance), no_values(chosen.remembered, places)
+    recent = no_values(chosen.compared, places)
     interval, next_hour = np.ones(places), np.zeros(places)
     values, prices, charges = np.zeros((places, hours)), np.zeros(hours), []
     alike = Alike(chosen.small, chosen.correlated, chosen.close)
     for hour in range(hours):
-        levels = predicted(levels, chosen.drift)
+        levels = predict_levels(levels, chosen.drift)
         due = next_hour <= hour
         remaining = left(prices, hour, terms)
         if due.any() and remaining > EXHAUSTED * terms.budget:
@@ -274,9 +274,9 @@ def rescue(counts: Floats, terms: Terms, noise: Noise, chosen: RescueParameters)
             observed, variance, dearest = observe(counts[:, hour], labels, wanted, terms, noise)
             prices[hour] = dearest
             charges.append(Charge(hour, terms.sums_event(dearest)))
-            before, levels = levels.values, corrected(levels, observed, variance)
-            recent = appended(recent, due, levels.values)
-            errors = appended(errors, due, on_clock(np.abs(levels.values - before), chosen.clock))
+            before, levels = levels.values, correct_levels(levels, observed, variance)
+            recent = append_values(recent, due, levels.values)
+            errors = append_values(errors, due, on_clock(np.abs(levels.values - before), chosen.clock))
             then_left = max(left(prices, hour + 1, terms), EXHAUSTED * terms.budget)
             to_expect = expected_error(terms.sums_event(then_left))
             longer = interval + chosen.gain * (1 - (pid(errors) / to_expect) ** 2)

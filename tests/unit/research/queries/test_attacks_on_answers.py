@@ -16,13 +16,13 @@ from density_assets.research.queries.attacks_on_answers import (
     by_place,
     hadamard_attack,
     hadamard_subsets,
-    learnt,
+    learn_of_visit,
     least_absolute_errors,
     private_ratio,
     program_attack,
     random_subsets,
     recovery_curve,
-    rounded,
+    round_bits,
     share_right,
     threshold_count,
     unique_pairs,
@@ -84,7 +84,7 @@ def test_the_sum_of_absolute_errors_bears_answers_that_are_lies():
     rng = np.random.default_rng(7)
     lies = rng.random(len(rows)) < 0.1
     answers = np.where(lies, rng.integers(0, 97, len(rows)), rows @ data)
-    assert share_right(rounded(least_absolute_errors(rows, answers)), data) == 1.0
+    assert share_right(round_bits(least_absolute_errors(rows, answers)), data) == 1.0
 
 
 def test_no_other_solution_has_a_smaller_sum_of_errors():
@@ -118,9 +118,9 @@ def town() -> Traces:
 
 def test_both_counts_pass_the_threshold_and_their_difference_is_john():
     john, mary = (PARK * 2 + 0, BAR * 2 + 1), (PARK * 2 + 1, BAR * 2 + 0)
-    assert learnt(town(), HOSPITAL, john, k=5) is True
-    assert learnt(town(), HOSPITAL, mary, k=5) is False
-    assert learnt(town(), HOSPITAL, john, k=6) is None  # five are left: withheld
+    assert learn_of_visit(town(), HOSPITAL, john, k=5) is True
+    assert learn_of_visit(town(), HOSPITAL, mary, k=5) is False
+    assert learn_of_visit(town(), HOSPITAL, john, k=6) is None  # five are left: withheld
 
 
 def test_everybody_with_a_pair_is_attacked():
@@ -153,7 +153,7 @@ def test_findings_by_counts_agree_with_those_of_the_whole_attack():
     traces = commuters(60, 1, seed=3, rows=3, columns=3)
     place, k = int(traces.aggregate().sum(axis=1).argmax()), 5
     pairs = unique_pairs(traces, range(place * traces.hours, (place + 1) * traces.hours))
-    one_by_one = [learnt(traces, place, (a, b), k) for a, b in pairs[pairs[:, 0] != NO_PAIR].tolist()]
+    one_by_one = [learn_of_visit(traces, place, (a, b), k) for a, b in pairs[pairs[:, 0] != NO_PAIR].tolist()]
     found = attack_everybody(traces, place, k)
     assert found.learnt == len(one_by_one) > 0
     assert found.of_visitors == sum(map(bool, one_by_one))

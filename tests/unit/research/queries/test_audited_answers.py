@@ -9,8 +9,8 @@ from density_assets.research.queries.audited_answers import (
     AUDITED_ANSWERS,
     AuditedParameters,
     NaiveAuditor,
+    audit_online,
     audit_ranges,
-    audited_online,
     bits_from_denials,
     disclosed_by_ranges,
     range_facts,
@@ -128,7 +128,7 @@ def test_online_ranges_are_denied_exactly_if_their_answer_would_disclose(seed):
     bits = int(rng.integers(2, 40))
     data = rng.integers(0, 2, bits)
     first, last = random_ranges(rng, bits, 50)
-    answers = audited_online(data, first, last)
+    answers = audit_online(data, first, last)
     assert answers == audited_by_components(data, first, last)
 
 
@@ -136,7 +136,7 @@ def test_online_answers_are_true_and_disclose_nothing_by_themselves():
     rng = np.random.default_rng(4)
     data = rng.integers(0, 2, 60)
     first, last = random_ranges(rng, 60, 200)
-    answers = audited_online(data, first, last)
+    answers = audit_online(data, first, last)
     given = [number for number, answer in enumerate(answers) if answer is not None]
     assert 0 < len(given) < 200
     counts = [answers[number] for number in given]
@@ -146,7 +146,7 @@ def test_online_answers_are_true_and_disclose_nothing_by_themselves():
 
 def test_online_ranges_outside_the_data_are_refused():
     with pytest.raises(BadInput, match=r"within \[0, 3\).*\(2, 4\)"):
-        audited_online(np.array([0, 1, 0]), np.array([2]), np.array([4]))
+        audit_online(np.array([0, 1, 0]), np.array([2]), np.array([4]))
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -12,7 +12,7 @@ from density_assets.research.queries.mwem import (
     Block,
     Measured,
     MwemParameters,
-    bent,
+    bend_density,
     blocks,
     error_sum,
     flat_start,
@@ -121,7 +121,7 @@ def test_blocks_are_disjoint_and_cover_everything(people):
 def test_weights_are_bent_by_the_published_rule():
     block = Block("halves", partition(np.array([0, 1]), np.zeros(2, np.int64)), 1.0)
     density = np.array([1.0, 1.0, 3.0, 5.0])
-    result = bent(density, Measured(block, np.array([6.0, 4.0]), 1.0), 10.0, "published")
+    result = bend_density(density, Measured(block, np.array([6.0, 4.0]), 1.0), 10.0, "published")
     by_hand = density * np.exp([4 / 20, 4 / 20, -4 / 20, -4 / 20])
     assert np.allclose(result, by_hand / by_hand.sum() * 10)
     assert result.sum() == pytest.approx(10)
@@ -132,7 +132,7 @@ def test_replays_converge_to_exact_measurements(step):
     block = Block("halves", partition(np.array([0, 1]), np.zeros(2, np.int64)), 1.0)
     density = np.array([1.0, 1.0, 3.0, 5.0])
     for _ in range(100):
-        density = bent(density, Measured(block, np.array([6.0, 4.0]), 1.0), 10.0, step)
+        density = bend_density(density, Measured(block, np.array([6.0, 4.0]), 1.0), 10.0, step)
     assert density == pytest.approx([3, 3, 1.5, 2.5], rel=1e-3)
 
 

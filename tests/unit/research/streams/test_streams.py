@@ -19,15 +19,15 @@ from density_assets.research.streams.filtered import (
     FastParameters,
     Levels,
     RescueParameters,
-    appended,
-    corrected,
+    append_values,
+    correct_levels,
     fast,
     group_labels,
-    nothing_yet,
+    no_values,
     observe,
     on_clock,
     pid,
-    predicted,
+    predict_levels,
     rescue,
     wanted_prices,
 )
@@ -250,14 +250,15 @@ def test_who_waits_longer_spends_more_up_to_a_fifth():
 
 
 def test_the_filter_weighs_by_variances():
-    levels = corrected(predicted(Levels(np.zeros(2), np.full(2, 3.0)), 1.0), np.full(2, 8.0), np.array([4.0, np.inf]))
+    before = predict_levels(Levels(np.zeros(2), np.full(2, 3.0)), 1.0)
+    levels = correct_levels(before, np.full(2, 8.0), np.array([4.0, np.inf]))
     assert levels.values.tolist() == [4.0, 0.0]
     assert levels.variance.tolist() == [2.0, 4.0]
 
 
 def test_the_controller_weighs_the_last_error_and_the_mean():
-    errors = nothing_yet(3, 2)
+    errors = no_values(3, 2)
     for newest in (1.0, 2.0, 3.0, 4.0):
-        errors = appended(errors, np.array([True, newest == 1.0]), np.full(2, newest))
+        errors = append_values(errors, np.array([True, newest == 1.0]), np.full(2, newest))
     assert pid(errors) == pytest.approx([0.9 * 4 + 0.1 * 3, 0.9 * 1 + 0.1 * 1])
     assert on_clock(np.array([1.0, 3.0]), "common").tolist() == [2.0, 2.0]
