@@ -16,11 +16,9 @@ RUNS_SQL = {"execute", "executemany", "executescript", "sql", "query", "project"
 QUOTES = {"quoted", "literal"}  # density_assets.sql_names
 OURS = {
     "resources/ledger/sqlite.py": {
-        "table": "one of our tables",
         "action": "update or delete",
         "names": "columns of ours",
         "marks": "named parameters",
-        "', '.join(rows[0])": "columns of version 1",
     },
     "resources/ledger/postgres.py": {
         "names": "columns of ours, as identifiers of psycopg",
