@@ -64,7 +64,8 @@ def _terms(asked: Asked) -> Terms:
 def _final_terms(asked: Asked) -> Terms:
     """What a final estimate is composed under, as of today; regions and factors are those of its week."""
     assert asked.week is not None  # asked for by weekly assets
-    return replace(_terms(replace(asked, anew=False)), final=asked.city.estimated_finally(asked.week))
+    final = asked.city.estimated_finally(asked.week)  # says first why there can be none
+    return replace(_terms(replace(asked, anew=False)), final=final)
 
 
 def _fingerprint(asked: Asked) -> str:
