@@ -25,6 +25,7 @@ from density_assets.privacy.zones import Zone
 from density_assets.publication.files import counts_and_errors
 from density_assets.publication.pictures import value_map, week_rhythm
 from density_assets.publication.statement import as_markdown
+from density_assets.quality.released import disagreements
 from density_assets.release.compose import Composition, Files, Terms, compose, sha256, whole_counts
 from density_assets.release.estimate import state_digest
 from density_assets.release.sign import Publication, sign_release
@@ -96,6 +97,7 @@ def density(step: Step, smoothed_series: pl.DataFrame, cells: pl.DataFrame) -> M
         "sha256": column(
             "its digest", "density.count", "noisy_totals.value", "noisy_series.value", *_origins_of_files(city)
         ),
+        "problem": column("why it cannot be handed out; empty if it can", "density.count"),
     },
     deps=lambda city: ("density", *composed_of(city), *of_sums(city), *of_inputs(city)),
     looks_back=past_of,
@@ -108,8 +110,11 @@ def published_counts(step: Step, terms: Terms) -> Made:
     Parquet, CSV, GeoJSON, GeoPackage and SDMX, and the noisy measurements: `docs/release-files.md` says who loads what.
     `signed_release` writes them.
     """
-    files = composed(step, terms).count_files
-    return Made(pl.DataFrame({"file": list(files), "sha256": list(map(sha256, files.values()))}))
+    of = composed(step, terms)
+    counts = [of.files.file("density", kind).name for kind in ("parquet", "csv", "geojson")]
+    wrong = disagreements({name: of.count_files[name] for name in counts})
+    rows = [(name, sha256(content), wrong.get(name)) for name, content in of.count_files.items()]
+    return Made(pl.DataFrame(rows, schema=dict.fromkeys(("file", "sha256", "problem"), pl.String), orient="row"))
 
 
 @asset(

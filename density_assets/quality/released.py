@@ -7,10 +7,10 @@ released counts. It reads what is published, never records: a city whose counts 
 noise.
 """
 
+import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -52,19 +52,24 @@ def doubts_about_visits(visits: int, noise: float, error_of_total: float) -> Ite
         )
 
 
-def disagreements(parquet: Path, csv: Path, geojson: Path) -> Iterator[str]:
-    """Which files of a release cannot be read, or hold other counts than its Parquet file."""
-    try:
-        counts = _by_cell(pl.read_parquet(parquet))
-    except POLARS_DAMAGE as error:
-        yield f"{parquet.name} cannot be read: {type(error).__name__}"
-        return
-    for file, read in ((csv, _read_csv), (geojson, _read_geojson)):
+def disagreements(files: Mapping[str, bytes]) -> dict[str, str]:
+    """Return what is wrong, by file: of files that cannot be read, or hold other counts than the Parquet file.
+
+    files: the counts as Parquet, CSV and GeoJSON, in this order, by name.
+    """
+    wrong, read_by_cell = {}, {}
+    for (name, content), read in zip(files.items(), (_read_parquet, _read_csv, _read_geojson), strict=True):
         try:
-            if read(file) != counts:
-                yield f"{file.name} holds other counts than {parquet.name}"
+            read_by_cell[name] = read(content)
         except (*POLARS_DAMAGE, ValueError, KeyError) as error:
-            yield f"{file.name} cannot be read: {type(error).__name__}"
+            wrong[name] = f"{name} cannot be read: {type(error).__name__}"
+    parquet, *others = files
+    if parquet in wrong:
+        return {parquet: wrong[parquet]}
+    for name in others:
+        if name in read_by_cell and read_by_cell[name] != read_by_cell[parquet]:
+            wrong[name] = f"{name} holds other counts than {parquet}"
+    return wrong
 
 
 def _by_cell(table: pl.DataFrame) -> dict[str, list[int]]:
@@ -72,12 +77,16 @@ def _by_cell(table: pl.DataFrame) -> dict[str, list[int]]:
     return dict(zip(grouped["cell_id"].to_list(), grouped["count"].to_list(), strict=True))
 
 
-def _read_csv(file: Path) -> dict[str, list[int]]:
-    return _by_cell(pl.read_csv(file, schema_overrides={"cell_id": pl.String}))
+def _read_parquet(content: bytes) -> dict[str, list[int]]:
+    return _by_cell(pl.read_parquet(io.BytesIO(content)))
 
 
-def _read_geojson(file: Path) -> dict[str, list[int]]:
-    features = json.loads(file.read_text(encoding="utf-8"))["features"]
+def _read_csv(content: bytes) -> dict[str, list[int]]:
+    return _by_cell(pl.read_csv(content, schema_overrides={"cell_id": pl.String}))
+
+
+def _read_geojson(content: bytes) -> dict[str, list[int]]:
+    features = json.loads(content)["features"]
     return {str(feature["properties"]["cell_id"]): feature["properties"]["counts"] for feature in features}
 
 

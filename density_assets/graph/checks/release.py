@@ -25,7 +25,7 @@ from density_assets.privacy.policy import under_policy
 from density_assets.privacy.zones import Zone
 from density_assets.publication.pages.svg import Node
 from density_assets.publication.verification import outcome
-from density_assets.quality.released import Drift, Known, disagreements, doubts_about_visits, drift, faults_of_counts
+from density_assets.quality.released import Drift, Known, doubts_about_visits, drift, faults_of_counts
 from density_assets.quality.user_bounds import CERTAIN, LIKELY, covers, shares_whole, silent_hours
 from density_assets.schemes.scheme import Plan
 
@@ -112,12 +112,10 @@ def like_the_week_before(step: Step) -> dg.AssetCheckResult | None:
     return open_answer([words] if change.large else [], warn=True, **facts, explained_by_noise=change.noise)
 
 
-@check("signed_release")
+@check("published_counts", blocking=True)
 def release_is_readable(step: Step) -> dg.AssetCheckResult:
     """Parquet, CSV and GeoJSON open and hold the same counts."""
-    return open_answer(
-        list(disagreements(*(step.files.file("density", kind) for kind in ("parquet", "csv", "geojson"))))
-    )
+    return open_answer(step.read("published_counts")["problem"].drop_nulls().to_list())
 
 
 @check("signed_release", given=("fingerprint",))

@@ -1,5 +1,6 @@
 """Deliberately bad releases: each is named."""
 
+import io
 import json
 
 import polars as pl
@@ -36,31 +37,29 @@ def test_bad_counts_are_named(table, words):
 
 
 @pytest.fixture
-def files(tmp_path):
-    parquet, csv, geojson = (tmp_path / f"density.{kind}" for kind in ("parquet", "csv", "geojson"))
+def files() -> dict[str, bytes]:
+    parquet = io.BytesIO()
     counts().write_parquet(parquet)
-    counts().write_csv(csv)
     by_cell = {cell: counts().filter(cell_id=cell)["count"].to_list() for cell in CELLS}
     features = [{"properties": {"cell_id": cell, "counts": values}} for cell, values in by_cell.items()]
-    geojson.write_text(json.dumps({"features": features}))
-    return parquet, csv, geojson
+    return {
+        "density.parquet": parquet.getvalue(),
+        "density.csv": counts().write_csv().encode(),
+        "density.geojson": json.dumps({"features": features}).encode(),
+    }
 
 
 def test_files_of_one_release_agree(files):
-    assert list(disagreements(*files)) == []
+    assert disagreements(files) == {}
 
 
 def test_files_that_differ_or_do_not_open_are_named(files):
-    parquet, csv, geojson = files
-    csv.write_text(csv.read_text().replace("S,167,334", "S,167,333"))
-    assert list(disagreements(*files)) == ["density.csv holds other counts than density.parquet"]
-    geojson.write_text("{")
-    assert "density.geojson cannot be read: JSONDecodeError" in list(disagreements(*files))
-    csv.unlink()
-    assert "density.csv cannot be read: FileNotFoundError" in list(disagreements(*files))
-    parquet.write_bytes(b"PAR1")
-    (only,) = disagreements(*files)
-    assert only.startswith("density.parquet cannot be read")
+    files["density.csv"] = files["density.csv"].replace(b"S,167,334", b"S,167,333")
+    assert list(disagreements(files).values()) == ["density.csv holds other counts than density.parquet"]
+    files["density.geojson"] = b"{"
+    assert disagreements(files)["density.geojson"] == "density.geojson cannot be read: JSONDecodeError"
+    files["density.parquet"] = b"PAR1"
+    assert disagreements(files).keys() == {"density.parquet"}
 
 
 def test_visits_are_doubted_that_noise_may_have_made_or_scaled():
