@@ -78,7 +78,7 @@ def ingest(disk: Path, records: Path) -> dict:
         "kept": kept,
         "leftovers": leftovers,
         "later": write(large),
-        "rows": len(pl.read_parquet(week)),
+        "rows": len(pl.read_parquet(week_file(store, "visits", WEEK))),  # another attempt than before
     }
 
 
