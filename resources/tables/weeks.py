@@ -34,6 +34,7 @@ from datetime import date
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
+from filelock import FileLock
 from fsspec import AbstractFileSystem
 from fsspec.implementations.local import LocalFileSystem
 
@@ -151,13 +152,13 @@ class Weeks:
         name = secrets.token_hex(8)
         folder = f"{self._folder(table, week)}/{name}"
         attempt = Attempt(self._openable(folder))
-        with private_files():
+        with private_files(), self._alone(table):
             with self._reaching():
-                if self._inside.startswith(
-                    "/"
-                ):  # else it begins with a bucket, which is somebody's to make and to close
+                # Else the path begins with a bucket, which is somebody's to make and to close.
+                if self._inside.startswith("/"):
                     self._system.makedirs(folder, exist_ok=True)
                 self._put(f"{folder}/{STARTED}", b"")
+            before = self._attempt_before(table, week)
             try:
                 yield attempt
                 with self._reaching():
@@ -167,7 +168,25 @@ class Weeks:
                     self._system.rm(folder, recursive=True)
                 raise
             with self._reaching():  # from here on it counts, whether or not others can be removed
-                self._remove_others(table, week, name)
+                self._remove_others(table, week, {name, before})
+
+    @contextmanager
+    def _alone(self, table: str) -> Iterator[None]:
+        """Let one run at a time write a table of this home: another would remove what is being written."""
+        if not self._at_home():
+            yield
+            return
+        locks = self._confidential / "locks"
+        locks.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with FileLock(locks / f"{table}.lock", mode=0o600):
+            yield
+
+    def _attempt_before(self, table: str, week: date) -> str | None:
+        """Return the attempt that counted before: at home another run may be reading it, so it stays for one turn."""
+        if self._at_home() and self.exists(table, week):
+            with suppress(NotWhole):
+                return str(self._noted(table, week)["attempt"])
+        return None
 
     def _publish(self, table: str, week: date, attempt: str, content: str, stamp: Stamp) -> None:
         """Let an attempt count."""
@@ -189,9 +208,9 @@ class Weeks:
         sealed = {"noted": noted, "seal": self._seal(table, week, noted)}
         self._put(self._current(table, week), json.dumps(sealed).encode())
 
-    def _remove_others(self, table: str, week: date, attempt: str) -> None:
+    def _remove_others(self, table: str, week: date, staying: set[str | None]) -> None:
         for name in self._system.ls(self._folder(table, week), detail=False):
-            if PurePosixPath(name).name not in (attempt, CURRENT):
+            if PurePosixPath(name).name not in {*staying, CURRENT}:
                 self._system.rm(name, recursive=True)
 
     def fingerprint(self, table: str, week: date) -> str:

@@ -5,11 +5,13 @@ import os
 import signal
 import subprocess
 import sys
+from datetime import date
 from pathlib import Path
 
 import duckdb
 import polars as pl
 import pytest
+from elsewhere import week_file
 from ledgers import witnesses_under
 from runs import WEEK
 
@@ -20,6 +22,7 @@ from density_assets.privacy.zones import Zone
 from density_assets.publication.verification import outcome
 from density_assets.settings import load_settings
 from resources.ledger.ledger import Ledger
+from resources.tables.store import Store
 
 ROOT = Path(__file__).parents[2]
 
@@ -47,7 +50,7 @@ def assert_whole(home: Path) -> None:
     assert [text for holds, text in found.findings if not holds] == []
     assert found.status == 3  # whole; whose key it is is not asked
     assert len(pl.read_parquet(home / f"town/release/density_{WEEK}.parquet")) == 4 * 168
-    visits = pl.read_parquet(home / f"town/confidential/weeks/visits/{WEEK}/*/0.parquet")
+    visits = pl.read_parquet(week_file(Store(home, "town"), "visits", date.fromisoformat(WEEK)))
     assert sorted(visits.select("user_id", "hour").rows()) == [("ann", 8), ("bob", 68)]
     Ledger(home).accounts(witnesses_under(home))
 

@@ -32,7 +32,8 @@ WHOLE: list[str] = []
 # one file of each kind: all others are written by the same lines
 ASIDE = {
     "cells": ("tables", "cells.parquet"),
-    **{step: (step, f"{WEEK}.parquet") for step in ("visits", "tower_series", "iris_series", *DOORS, "density")},
+    **{step: (step, WEEK, "CURRENT") for step in ("visits", "tower_series", "iris_series")},
+    **{step: (step, f"{WEEK}.parquet") for step in (*DOORS, "density")},
     "release_database": ("release", "release.duckdb"),
 }
 
@@ -82,7 +83,7 @@ def dying_aside(step: str) -> Callable[[], None]:
         replace = os.replace
 
         def replaced(source, target, **options):
-            if Path(target).parts[-2:] == ASIDE[step]:
+            if Path(target).parts[-len(ASIDE[step]) :] == ASIDE[step]:
                 die()
             return replace(source, target, **options)
 

@@ -15,8 +15,8 @@ STAMP = {"population": "people", "visits_per_user": 30}
 
 def week_file(store: Store, table: str, week: date = WEEK) -> Path:
     """The one file of a week that is kept on this machine."""
-    (file,) = Path(store.weeks.root, table, str(week)).glob("*/*.parquet")
-    return file
+    (file,) = store.weeks.look(table, week).files
+    return Path(file)
 
 
 def objects(root: str) -> list[str]:
