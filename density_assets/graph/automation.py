@@ -25,6 +25,8 @@ from density_assets.errors import BadInput
 from density_assets.graph.naming import FINAL, GROUPS, WRITER, everything, instance_folder, key, own, weekly_partitions
 from density_assets.privacy.zones import Zone
 from density_assets.records.files import how_to_complete, is_complete, says_which_week
+from density_assets.release.estimate import STATES
+from density_assets.schemes.scheme import SERIES, TOTALS
 from density_assets.settings import Settings
 from density_assets.settings.values import is_url
 from resources.alerts import Alert, deliver, quotable
@@ -281,9 +283,12 @@ def sensors(city: City, job: UnresolvedAssetJobDefinition) -> list[dg.SensorDefi
 def following(city: City, assets: list[dg.AssetsDefinition]) -> list[dg.AssetsDefinition]:
     """The same assets; the followers are materialised when what they read was, outside the run that did it."""
     public = dg.AssetSelection.groups(own(city, GROUPS[Zone.PUBLIC]))  # made again by every run, and equal
+    earlier = dg.AssetSelection.assets(
+        *(key(city, name) for name in (STATES, TOTALS, SERIES))
+    )  # weeks before it need not be there
     follow = (
-        dg.AutomationCondition.any_deps_updated().ignore(public).since_last_handled()
-        & ~dg.AutomationCondition.any_deps_missing()
+        dg.AutomationCondition.any_deps_updated().ignore(public | earlier).since_last_handled()
+        & ~dg.AutomationCondition.any_deps_missing().ignore(earlier)
         & ~dg.AutomationCondition.any_deps_in_progress()
         & ~dg.AutomationCondition.in_progress()
     )

@@ -160,7 +160,7 @@ def test_confidential_folders_of_other_cities_are_out_of_reach_too(monkeypatch, 
     neighbour = home / "village/confidential"
     neighbour.mkdir(parents=True)
     (home / "town/release" / LINK).unlink()
-    shutil.copy(home / f"town/confidential/{TABLE}/{WEEK}.parquet", neighbour / "week.parquet")
+    shutil.copy(week_file(Store(home, "town"), TABLE, MONDAY), neighbour / "week.parquet")
     (home / "town/release" / LINK).symlink_to(neighbour / "week.parquet")
     (message,) = failures(attempt(monkeypatch, counted[0], home, "link to the file"))
     assert "Permission denied" in message

@@ -24,6 +24,7 @@ NEEDED = (
     *("visits", "truncated_visits", "tower_series", "tower_totals", "visit_total", "iris_series", "cover_series"),
     *("noisy_totals", "clusters", "noisy_series", "smoothed_series", "density"),
     *("regions", "usual_week", "errors_of_sums", "published_counts", "privacy_statement", "density_report"),
+    "signed_release",
 )
 SCRIPT = "</script><script>alert(1)</script><!-- \"',; ${1} {{2}} &amp;"
 PUBLISHER = f"{SCRIPT}: !!python/object:os.system [x] # *a"

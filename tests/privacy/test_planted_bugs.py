@@ -99,7 +99,7 @@ BUGS = {
         ("totals weigh more than one", "totals without a remainder", "tower totals L2"),
         ("totals weigh sites one by one", "totals at four sites", "tower totals L2"),
         ("totals square the visits", "totals without a remainder", "tower totals L2"),
-        ("totals of towers where somebody was", "one visit", "each of 15 places must have a row"),
+        ("totals of towers where somebody was", "one visit", "expected a row for each of 15 places"),
         ("total not clamped", "one visit above the clamp", "total"),
         ("two sampled visits", "every antenna in every hour", "one visit L1"),
         ("events counted", "every antenna in one hour", "weighted L2"),

@@ -144,7 +144,7 @@ def test_a_refusal_to_replace_a_published_week_says_why_and_that_the_week_stays(
     towers.write_text(towers.read_text().replace("650500.0", "650400.0"))
     refused = density(home, "release", "--settings", str(town.settings), "--week", "2007-09-10")
     assert refused.returncode == 1
-    assert "must keep the geography it was drawn under" in refused.stderr
+    assert "cells or towers changed since it was drawn" in refused.stderr
     assert "called off: the week is published, and stays as it is" in refused.stderr
 
 

@@ -3,6 +3,7 @@
 import json
 from datetime import date
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from town import WEEK, make_town
@@ -42,3 +43,4 @@ class _Folders:
     def __init__(self, folder: Path) -> None:
         self.release, self.confidential = folder / "release", folder / "confidential"
         self.release_database = self.release / "release.duckdb"
+        self.weeks = SimpleNamespace(root="s3://density/weeks/town")
