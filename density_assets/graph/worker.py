@@ -184,7 +184,7 @@ def _exec(orders: socket.socket) -> int:
     shared_memory = Path("/dev/shm")  # the one place for passing files that a walled-off process may write
     passing = {"TMPDIR": str(shared_memory)} if shared_memory.is_dir() else {}
     environment = {**known, **passing, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    command = [sys.executable, "-c", START.format(orders.fileno())]
+    command = [sys.executable, "-P", "-c", START.format(orders.fileno())]  # no module is found in the current folder
     return subprocess.Popen(command, pass_fds=[orders.fileno()], env=environment).pid
 
 

@@ -119,6 +119,16 @@ def test_a_step_gets_no_key_to_a_store_or_database_elsewhere(tmp_path, monkeypat
     assert not (wall.available() and made.facts["readable"])
 
 
+def test_no_module_of_the_current_folder_runs_before_the_wall_is_up(tmp_path, monkeypatch):
+    (tmp_path / "resources").mkdir()
+    (tmp_path / "resources/__init__.py").touch()
+    (tmp_path / "resources/wall.py").write_text("open('was run', 'w')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(worker, "start_process", worker._exec)
+    assert perform("talking", tmp_path, line="hello").facts["line"] == "hello"
+    assert not (tmp_path / "was run").exists()
+
+
 def test_our_errors_come_as_they_are_and_others_in_words_with_what_was_printed(tmp_path):
     with pytest.raises(BadInput, match=r"^a city must have cells$") as error:
         perform("refusing", tmp_path)
