@@ -77,7 +77,8 @@ class Anchors:
             return
         # Heads are kept in the order of the ledger, whichever machine notes them.
         with FileLock(keys.home / "anchor.lock", mode=0o600), ledger.book.alone("anchor"):
-            accounts, number = ledger.accounts(), len(ledger.accounts().entries)
+            accounts = ledger.accounts()  # read once: an entry that arrives meanwhile belongs to the next head
+            number = len(accounts.entries)
             head = signed_head(keys.signer(accounts.key), accounts.identity, number, accounts.head, today())
             if self.file:
                 keep_head(head, self.file, self.home, create=create)

@@ -7,15 +7,19 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from ledgers import ACT
 from signed_release import DAY, key, open_book
 
 from density_assets.city import City
 from density_assets.errors import BadInput
+from density_assets.privacy.accounts import Accounts
+from density_assets.privacy.charges import Budget
 from density_assets.publication.verify import canonical
 from density_assets.settings import AnchorSettings, Settings, load_settings
 from resources import anchors
 from resources.anchors import Anchored, Anchors, hand_over, keep_head, read_heads, signed_head
 from resources.ledger.book import LedgerError
+from resources.ledger.witnesses import NOTHING
 
 OPERATOR = key("operator")
 BOOK = open_book(OPERATOR)
@@ -280,6 +284,23 @@ def test_a_full_disk_is_an_error(file, home, monkeypatch):
     monkeypatch.setattr(os, "write", lambda handle, content: len(content) - 1)
     with pytest.raises(BadInput, match="the disk is full"):
         keep_head(head(1), file, home)
+
+
+def test_an_entry_that_arrives_meanwhile_is_left_to_the_next_head(tmp_path, monkeypatch):
+    city = City(Settings(anchor=AnchorSettings(file=str(empty(tmp_path / "anchor.jsonl")))), tmp_path / "home")
+    city.open_ledger(lambda _: None)
+    read = city.ledger.accounts
+    budgets = (Budget(epsilon, 1e-5) for epsilon in (1.0, 2.0, 3.0))
+
+    def read_before_another() -> Accounts:
+        accounts = read()
+        city.ledger.give_budget(city.population, next(budgets), ACT, NOTHING)
+        return accounts
+
+    monkeypatch.setattr(city.ledger, "accounts", read_before_another)
+    city.anchor_head()
+    (kept,) = read_heads(tmp_path / "anchor.jsonl")
+    assert kept.head == read().entries[kept.row - 1].hash
 
 
 def test_a_ledger_does_not_open_by_itself_against_an_anchor(tmp_path):
