@@ -120,11 +120,21 @@ class SqliteBook:
         with self._clearly():
             try:
                 connection.execute("pragma synchronous = full")
-                connection.execute("select count(*) from sqlite_schema").fetchall()
+                self._refuse_foreign(connection)
             except BaseException:
                 connection.close()
                 raise
         return connection
+
+    def _refuse_foreign(self, connection: sqlite3.Connection) -> None:
+        """Raise if the file holds tables and none of them is ours: it is no ledger, and no empty place for one."""
+        query = "select name from sqlite_schema where type = 'table' and name not like 'sqlite_%' order by name"
+        tables = [name for (name,) in connection.execute(query)]
+        if tables and "entries" not in tables:
+            raise LedgerError(
+                f"a ledger must have a table `entries`, {self.file} holds something else (`{tables[0]}`). Nothing may "
+                "be drawn; move it away and restore a backup"
+            )
 
     @contextmanager
     def _clearly(self) -> Iterator[None]:

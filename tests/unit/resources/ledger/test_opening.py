@@ -3,7 +3,9 @@
 import json
 import os
 import sqlite3
+from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -204,6 +206,18 @@ def test_a_damaged_file_can_be_mended_from_a_copy(file_ledger, tmp_path):
     assert ledger.rows() == before
     with sqlite3.connect(ledger.file) as connection, pytest.raises(sqlite3.IntegrityError, match="append-only"):
         connection.execute("delete from entries")
+
+
+def test_a_database_of_something_else_is_no_ledger_and_becomes_none(tmp_path):
+    """Nor is it taken for the absence of one, which may be opened."""
+    ledger = Ledger(tmp_path)
+    with closing(sqlite3.connect(ledger.file)) as connection:
+        connection.execute("create table charges (week text)")
+    content = ledger.file.read_bytes()
+    for use in (ledger.accounts, partial(paid, ledger, charge()), partial(open_for_people, ledger, ACT, None, NOTHING)):
+        with pytest.raises(LedgerError, match=r"must have a table `entries`.* \(`charges`\)"):
+            use()
+    assert ledger.file.read_bytes() == content
 
 
 def test_there_is_nothing_to_back_up_before_it_is_opened(tmp_path):
