@@ -3,7 +3,7 @@
 An asset is its docstring and its lines of work. `@asset` turns the function into a `Blueprint`, which knows no city;
 `Blueprint.build` makes the Dagster asset of one city, because partitions, edges and columns may depend on its settings.
 The function gets a `Step` and the tables of its inputs, and returns `Made`. What it makes is stored here: confidential
-tables and released ones each where their zone says. What the UI shows of it is in `shown.py`.
+tables and released ones each where their zone says. What the UI shows of it is in `columns.py`.
 """
 
 import hashlib

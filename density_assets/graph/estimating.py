@@ -108,7 +108,6 @@ def clusters(step: Step) -> Made:
             "its numbers, 64 bits each, little-endian, row by row", *DRAWN, "towers.x", "towers.y", "usual_week.values"
         ),
         "draws": column("digests of the draws it is made of, oldest week first", *DRAWN, "usual_week.draws"),
-        "estimator": column("version of the estimator", SETTINGS),
     },
     deps=composed_of,
     looks_back=PAST,

@@ -89,7 +89,7 @@ def final_errors_of_sums(step: Step, final_terms: Terms) -> Made:
 def final_release(step: Step, final_terms: Terms) -> Made:
     """The final estimate as files, with a statement and a page that says what changed; listed and signed like a week.
 
-    The files, the page and the statement that the week was first published with stay byte by byte.
+    The files, the page and the statement that the week was first published with stay as they are.
     """
     of = composed(step, final_terms)
     made, changed = signed(of), of.changed

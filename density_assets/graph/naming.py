@@ -1,8 +1,8 @@
 """What Dagster knows the things of a city by: keys, jobs, groups, owners and weeks.
 
-Alone in its instance a city's assets, jobs and groups have plain names, as they always had: history, switches and
-lineage stay. Where cities share an instance, each puts its own name before: `paris/density`, `paris_weekly_release`.
-Groups read as the story on the lineage page; owners are the teams behind zones; weeks come from the calendar.
+Alone in its instance a city's assets, jobs and groups have plain names. Where cities share an instance, each puts its
+own name before: `paris/density`, `paris_weekly_release`. Groups read as the story on the lineage page; owners are the
+teams behind zones; weeks come from the calendar.
 """
 
 import warnings

@@ -1,6 +1,6 @@
 """What the function of an asset or check gets: who it is, which week, and the tables it may read, and no others.
 
-The zone rule is kept three times. Declared edges are checked when definitions load (`zone_rule.py`); every read of a
+The zone rule is kept three times. Declared edges are checked when definitions load (`catalogue.py`); every read of a
 table goes through a `Reader`, which opens the inputs that are declared, and secret ones only for those who may, so that
 what the lineage shows is what is read; and steps that may be handed out run in a process that cannot open confidential
 files at all (`worker.py`).

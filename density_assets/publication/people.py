@@ -171,12 +171,6 @@ def factors_table(factors: PeopleFactors, cell_ids: list[str]) -> pl.DataFrame:
     return pl.concat([_rows(name, getattr(factors, name), cell_ids) for name in FACTORS])
 
 
-def factors_from(table: pl.DataFrame) -> PeopleFactors:
-    """The factors that a table holds."""
-    of = {name: table.filter(pl.col("factor") == name) for name in FACTORS}
-    return PeopleFactors(**{name: Factor(**{end: rows[end].to_numpy() for end in ENDS}) for name, rows in of.items()})
-
-
 def _rows(name: str, factor: Factor, cell_ids: list[str]) -> pl.DataFrame:
     size = len(factor.value)
     of_hours = name in OF_HOURS

@@ -1,7 +1,7 @@
 """The privacy statement of a release: what is promised, how it was paid, and nothing computed from the truth.
 
-It says everything as of the charge of the release, and what drew it as of the draw: made again, in a year and by other
-versions, it has the same bytes. That of a final estimate says what was spent as of the entry that its chain ends with.
+It says everything as of the charge of the release, and what drew it as of the draw: made again, in a year, it has the
+same bytes. That of a final estimate says what was spent as of the entry that its chain ends with.
 """
 
 from collections.abc import Mapping, Sequence

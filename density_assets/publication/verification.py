@@ -30,22 +30,12 @@ def outcome(
         raise BadInput(str(problem)) from None
 
 
-def read_statement(statement: Path) -> dict[str, Any]:
-    """A statement as data; empty if there is none that can be read."""
-    return statement_in(content_of(statement))
-
-
 def statement_in(content: bytes) -> dict[str, Any]:
     """The statement that a file holds, as data; empty if it cannot be read."""
     try:
         return read_record(content)
     except NotStrictJson:
         return {}
-
-
-def listed_digests(manifest: Path) -> dict[str, str]:
-    """Digests of the files that a manifest lists, by name; none if there is no manifest that can be read."""
-    return digests_in(content_of(manifest))
 
 
 def digests_in(content: bytes) -> dict[str, str]:

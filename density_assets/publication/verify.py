@@ -324,8 +324,8 @@ BODIES: dict[str, dict[str, str]] = {
     | {"software": "a record", "how": "text"},
     "begun": {"charge": DIGEST},
     "drawn": {"charge": DIGEST, "measurement": "text", "digest": DIGEST},
-    "published": {**WHICH, "charges": "a list of texts", "manifest": DIGEST, "key": DIGEST, "signature": "a signature"}
-    | WHO,
+    "published": {**WHICH, "row": COUNT, "charges": "a list of texts", "manifest": DIGEST, "key": DIGEST, **WHO}
+    | {"signature": "a signature"},
 }
 EVENTS: dict[str, dict[str, str]] = {
     "gaussian": {"sigma": POSITIVE, "sensitivity": POSITIVE},
@@ -573,8 +573,8 @@ class Chain:
             self.draws[charge] = body["digest"]
 
     def _published(self, entry: Record, body: Record, where: str) -> None:
-        row: Any = body.get("row", entry["row"])  # the last row of the chain that was published
-        if not (_is_count(row) and 0 < row <= entry["row"] and body["key"] == fingerprint(self.key_at(row))):
+        row = body["row"]  # the last one of the chain that was published
+        if not (0 < row <= entry["row"] and body["key"] == fingerprint(self.key_at(row))):
             self.wrong.append(f"{where} published under a key that was not the newest of its chain")
         if not body["charges"] or any(charge not in self.draws for charge in body["charges"]):
             self.wrong.append(f"{where} published what was not drawn")

@@ -181,7 +181,7 @@ def findings_of_geography(antennas: int, outside: int, warnings: Sequence[str]) 
 
 
 def findings_of_files(files: Sequence[Description], city: CitySettings) -> list[Finding]:
-    """What speaks against how files are describe, with what to write into the settings."""
+    """What speaks against how files are described, with what to write into the settings."""
     wanted: dict[str, str] = {}  # by what to write: said of the first file that needs it
     for file in files:
         for line in suggestions(file, city):

@@ -30,7 +30,7 @@ from density_assets.estimation.weeks.state import Measured, State
 from density_assets.geography.places import Places
 from density_assets.geography.tables import place_ids, places_from
 from density_assets.privacy.accounts import Accounts
-from density_assets.privacy.estimates import FINAL, WITH_EARLIER_WEEKS, DoorDraw, DrawUsed, Estimated
+from density_assets.privacy.estimates import FINAL, DoorDraw, DrawUsed, Estimated
 from density_assets.privacy.release import Release
 from density_assets.publication.sum_errors import SCHEMA, errors_table
 from density_assets.schemes import SCHEMES, learning_scheme
@@ -48,7 +48,6 @@ STATE: dict[str, type[pl.DataType]] = {
     "shape": pl.String,
     "values": pl.Binary,
     "draws": pl.String,
-    "estimator": pl.Int64,
 }
 
 
@@ -236,11 +235,7 @@ class Estimation:
                 if not STATE.items() <= dict(table.schema).items() or sum(table.null_count().row(0)):
                     continue  # not a state; stored weeks also say which week and release they are of
                 draws = tuple(table["draws"][0].split()) if len(table) else ()
-                if (
-                    draws in made_of
-                    and table["estimator"][0] == WITH_EARLIER_WEEKS
-                    and state_digest(table) in published
-                ):
+                if draws in made_of and state_digest(table) in published:
                     return state_from(table), made_of[draws]
         except BadInput:
             pass  # a damaged table: what it held is made again from draws
@@ -255,7 +250,6 @@ def state_table(state: State, weeks: Draws) -> pl.DataFrame:
             "shape": " ".join(map(str, part.shape)),
             "values": np.ascontiguousarray(part, "<f8").tobytes(),
             "draws": " ".join(_digests(weeks)),
-            "estimator": WITH_EARLIER_WEEKS,
         }
         for name, part in state.arrays().items()
     ]

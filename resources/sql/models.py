@@ -51,11 +51,6 @@ def model(name: str) -> Model:
     return parse(name, files("dbt_like_sql").joinpath(f"{name}.sql").read_text(encoding="utf-8"))
 
 
-def model_names() -> list[str]:
-    """Every model there is."""
-    return sorted(file.name[:-4] for file in files("dbt_like_sql").iterdir() if file.name.endswith(".sql"))
-
-
 def parse(name: str, sql: str) -> Model:
     """Read one SELECT; comments at its top describe the table, comments beside columns describe them."""
     select = sqlglot.parse_one(sql, dialect="duckdb")

@@ -18,7 +18,7 @@ from density_assets.graph.acting import BY_TAG, REASON_TAG
 from density_assets.graph.automation import REGISTER
 from density_assets.graph.naming import GROUPS
 from density_assets.privacy.zones import Zone
-from density_assets.publication.verification import listed_digests, outcome
+from density_assets.publication.verification import digests_in, outcome
 from density_assets.release import sign
 from density_assets.settings import load_settings
 from resources.tables.files import write_durably
@@ -177,7 +177,7 @@ def test_files_that_a_new_list_does_not_name_are_gone_once_it_is_signed(released
     assert not [file for file in FILES if (release / file).exists()]
     assert {name: (release / name).read_bytes() for name in other} == other
     assert outcome(release / f"manifest_{WEEK}.json").status == 3
-    assert set(listed_digests(release / f"manifest_{WEEK}.json")) <= {
+    assert set(digests_in((release / f"manifest_{WEEK}.json").read_bytes())) <= {
         file.relative_to(release).as_posix() for file in release.rglob("*")
     }
 

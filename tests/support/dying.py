@@ -43,8 +43,8 @@ class Town:
 
     def __init__(self, settings: Path, home: Path) -> None:
         Figure.savefig = lambda self, file, **options: file.write(b"a picture")  # slow, and none of it can be lost
-        # Not sealed: released steps would run in processes forked from one that has imported the code afresh, which a
-        # death planted here does not reach.
+        # Not sealed: released steps would run in a worker that has imported the code afresh, which a death planted here
+        # does not reach.
         city = City(load_settings(settings), home, sealed=False)
         open_ledger(city)
         self.definitions = build(city)

@@ -41,7 +41,7 @@ HEX = re.compile("[0-9a-f]{16,}")
 NUMBER = re.compile(r"\d[\d,]*\.?\d*(?:e-?\d+)?")
 LONG_TEXT = 60  # characters; of longer texts the numbers are compared, not the words
 # Numbers of formats and versions, and what depends on the machine or on the wording of a page.
-LEFT_OUT = frozenset(("format", "layout", "version", "version_1", "estimator", "software", "bytes", "sha256"))
+LEFT_OUT = frozenset(("format", "version", "estimator", "software", "bytes", "sha256"))
 LEFT_OUT |= {"dcat:byteSize"}
 
 

@@ -85,7 +85,7 @@ class Neighbours:
 
 
 def neighbours(folder: Path, crowd: int = CROWD, canaries: Mapping[str, Visits] = CANARIES) -> Neighbours:
-    """The town's week with and without each newcomer, count_by_sql by the real SQL.
+    """The town's week with and without each newcomer, counted by the real SQL.
 
     folder: empty, for the tables. crowd: visits per hour and tower.
     """

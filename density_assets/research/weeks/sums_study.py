@@ -189,7 +189,7 @@ def tabulate_sums(results: pl.DataFrame) -> str:
     text = (
         "Share of 95 % intervals that hold the truth, their width beside what they hold (median), errors in standard "
         "errors (root of mean squares; 1 if these are right), and standard errors beside those of the estimate itself "
-        f"(mean; the published table is a tabulate_sums of these). At least {ENOUGH:.0%} should hold."
+        f"(mean; the published table is a summary of these). At least {ENOUGH:.0%} should hold."
     )
     head = ("city", "promise", "estimator", "sums", *(f"week {week}" for week in JUDGED))
     return text + "\n\n" + markdown(head, rows, "llll")

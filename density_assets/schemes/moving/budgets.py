@@ -16,7 +16,7 @@ zCDP   Weekly releases. The week is a stream of 168 histograms. Truncation keeps
 pure   As Chen et al. have it: every user is at one place at every stamp, and budgets add up over stamps, so noise grows
        with their number. As printed, a histogram has sensitivity 2 (which belongs to the comparisons), windows have a
        sensitivity that does not hold, and days are treated as if they had different people: no such week may leave as a
-       release. Soundly (one day, in `research/moving/daily.py`), all three are mended.
+       release. Soundly (one day, in `research/moving/days.py`), all three are mended.
 """
 
 import math

@@ -1,20 +1,21 @@
 """Reading the SQL files: dependencies, descriptions, origins, and what may be added up."""
 
 import pytest
+from engines import MODELS
 
-from resources.sql.models import PROVIDED, model, model_names, parse
+from resources.sql.models import PROVIDED, model, parse
 
 
-@pytest.mark.parametrize("name", model_names())
+@pytest.mark.parametrize("name", MODELS)
 def test_every_model_and_each_of_its_columns_is_described(name):
     it = model(name)
     assert it.description
     assert all(it.columns.values()), it.columns
 
 
-@pytest.mark.parametrize("name", model_names())
+@pytest.mark.parametrize("name", MODELS)
 def test_every_model_reads_models_or_provided_tables_only(name):
-    assert set(model(name).reads) <= {*model_names(), *PROVIDED}
+    assert set(model(name).reads) <= {*MODELS, *PROVIDED}
 
 
 def test_dependencies_are_the_tables_in_from_and_not_the_ctes():
