@@ -98,8 +98,8 @@ RELEASES: dict[str, type[pl.DataType]] = {
 def ledger(step: Step, accounts: Accounts) -> Made:
     """What every release has cost: a copy of the ledger, readable here and by SQL.
 
-    The ledger itself is one SQLite file for everything under the home folder. Charges depend on settings only, never on
-    records.
+    The ledger itself is a SQLite file for everything under the home folder, or a PostgreSQL database that homes share.
+    Charges depend on settings only, never on records.
     """
     rows = accounts.rows
     budget, _ = budget_to_show(accounts.budget(population_name(step.settings)), step.settings)  # the audit page says it
