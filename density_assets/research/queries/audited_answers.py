@@ -41,16 +41,17 @@ The attack: of two bits, a naive auditor denies the sum exactly if it is 0 or 2,
 and an answer that they differ. A chain of pairs gives all bits up to swapping zeros and ones, and three bits of
 different chains decide which.
 
-An auditor is simulatable if whoever asks could compute its decisions: then denials say nothing. Of boolean data such an
-auditor must deny if *any* answer that past ones allow would disclose a bit, and so it answers nothing, ever: of m bits
-nobody knows anything about, the answer 0 is possible and discloses all of them, so the first query is denied, hence
+An auditor is simulatable if whoever asks could compute its decisions: then denials say nothing. `denied_sums` is one
+for sums of real numbers, and sound for these only: "0 of these 5 were there" tells five bits. Of boolean data such an
+auditor must deny if *any* answer that past ones allow would disclose a bit, so it answers nothing, ever: of m bits nobody knows anything about, the answer 0 is possible and discloses all of them, so the first query is denied, hence
 also the next. On boolean visits, exact answers that are safe from full disclosure do not exist in this model; this is
 why the authors weaken full disclosure to a probabilistic notion, and why this software adds noise.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated
+from fractions import Fraction
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
@@ -63,7 +64,7 @@ from density_assets.research.queries.disclosure import OPEN, disclosed_bits, que
 from density_assets.research.queries.workload import hilbert_order
 from density_assets.research.study import Row
 from density_assets.research.traces.matrix import Matrix, Traces
-from density_assets.series import Ints
+from density_assets.series import Flags, Ints
 
 
 @dataclass(frozen=True)
@@ -235,6 +236,33 @@ def _uneven_trio(guess: Ints, chain: Ints) -> Ints | None:
 
 
 ATTACKED = 16  # users whose visits are learnt from denials
+
+
+def denied_sums(queries: Sequence[Ints], bits: int) -> Flags:
+    """Return which of these sums of real numbers, in the order they come, must be denied; nobody looks at data.
+
+    Answered sums are kept in reduced row echelon form, in exact fractions. A vector of their span is the sum of the
+    rows times its own entries at their pivots. For e_i this is one row, the one with pivot i, or nothing: e_i lies in
+    the span iff it *is* a row. With no row of one entry, no number is determined.
+    """
+    rows: list[Any] = []
+    return np.array([_denies_sum(rows, query, bits) for query in queries])
+
+
+def _denies_sum(rows: list[Any], query: Ints, bits: int) -> bool:
+    """Whether to deny one more sum; `rows` gains it otherwise."""
+    new: Any = np.array([Fraction(int(entry)) for entry in query_rows([query], bits).toarray()[0]], dtype=object)
+    for row in rows:
+        new = new - new[np.flatnonzero(row)[0]] * row
+    if not new.any():
+        return False  # it follows from past answers
+    pivot = int(np.flatnonzero(new)[0])
+    new = new / new[pivot]
+    more = [row - row[pivot] * new for row in rows] + [new]
+    if any(np.count_nonzero(row) == 1 for row in more):
+        return True
+    rows[:] = more
+    return False
 
 
 class AuditedParameters(Parameters):

@@ -12,6 +12,7 @@ from density_assets.research.queries.audited_answers import (
     audit_online,
     audit_ranges,
     bits_from_denials,
+    denied_sums,
     disclosed_by_ranges,
     range_facts,
     users_in_a_row,
@@ -216,3 +217,35 @@ def test_rows_say_which_bits_each_query_covers():
 def test_impossible_answers_are_refused(answers):
     with pytest.raises(BadInput, match="answer"):
         checked_answers(query_rows([np.array([0, 1])], 3), answers)
+
+
+# --- an auditor of real-valued sums that does not look at data ----------------------------------------------------------
+
+
+def spans_a_unit(rows):
+    rank = np.linalg.matrix_rank(rows)
+    return any(np.linalg.matrix_rank(np.vstack([rows, unit])) == rank for unit in np.eye(rows.shape[1]))
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_sums_are_denied_exactly_if_a_number_would_follow(seed):
+    rng = np.random.default_rng(seed)
+    bits = 7
+    queries = [np.sort(rng.choice(bits, rng.integers(1, 6), replace=False)) for _ in range(12)]
+    answered = np.zeros((0, bits))
+    for query, denied in zip(queries, denied_sums(queries, bits), strict=True):
+        row = query_rows([query], bits).toarray()
+        assert denied == spans_a_unit(np.vstack([answered, row]))
+        answered = answered if denied else np.vstack([answered, row])
+    assert len(answered)
+
+
+def test_a_sum_that_follows_from_the_past_is_answered():
+    queries = [np.array([0, 1]), np.array([2, 3]), np.array([0, 1, 2, 3]), np.array([1])]
+    assert denied_sums(queries, 4).tolist() == [False, False, False, True]
+
+
+def test_the_test_for_real_numbers_is_not_enough_for_booleans():
+    query = np.array([0, 1, 2])
+    assert not denied_sums([query], 4).any()
+    assert disclosed_bits(query_rows([query], 4), [0]).tolist() == [0, 0, 0, OPEN]
