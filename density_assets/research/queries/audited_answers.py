@@ -43,7 +43,8 @@ different chains decide which.
 
 An auditor is simulatable if whoever asks could compute its decisions: then denials say nothing. `denied_sums` is one
 for sums of real numbers, and sound for these only: "0 of these 5 were there" tells five bits. Of boolean data such an
-auditor must deny if *any* answer that past ones allow would disclose a bit, so it answers nothing, ever: of m bits nobody knows anything about, the answer 0 is possible and discloses all of them, so the first query is denied, hence
+auditor must deny if *any* answer that past ones allow would disclose a bit, so it answers nothing, ever: of m bits
+nobody knows anything about, the answer 0 is possible and discloses all of them, so the first query is denied, hence
 also the next. On boolean visits, exact answers that are safe from full disclosure do not exist in this model; this is
 why the authors weaken full disclosure to a probabilistic notion, and why this software adds noise.
 """

@@ -219,7 +219,7 @@ def test_impossible_answers_are_refused(answers):
         checked_answers(query_rows([np.array([0, 1])], 3), answers)
 
 
-# --- an auditor of real-valued sums that does not look at data ----------------------------------------------------------
+# --- an auditor of real-valued sums that does not look at data -----------------------------------------------------
 
 
 def spans_a_unit(rows):
