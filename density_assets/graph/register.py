@@ -259,9 +259,9 @@ def release_database(step: Step) -> Made:
     return Made(pl.DataFrame({"file": names, "bytes": [file.stat().st_size for file in files]}))
 
 
-def _sign_register(asked: Asked, step: Step, _: dict[str, Any], made: Made) -> None:
+def _sign_register(asked: Asked, step: Step, arguments: dict[str, Any], made: Made) -> None:
     """Sign and write what was composed of the register."""
-    sign_register(asked.city, step.folder / REGISTER_FILE, made.files)
+    sign_register(asked.city, step.folder, arguments["accounts"], made.files)
 
 
 @asset(

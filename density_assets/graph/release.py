@@ -170,6 +170,7 @@ def sign(asked: Asked, step: Step, arguments: dict[str, Any], made: Made) -> Non
         step.release,
         replace(step.files, upto=upto),
         made.files,
+        terms.accounts,
         terms.final.charges if terms.final else terms.paid_by,
         {} if estimated is None else {"estimate": estimated.key(step.release), **state},
         asked.act,

@@ -260,13 +260,14 @@ class Composition:
 
     @property
     def draws(self) -> Files:
-        """The files of all draws that enter, as seen from the release folder; they are published too."""
+        """The files of all draws that enter, as seen from the release folder, by name; they are published too."""
         of = self.estimation
-        return {
+        contents = {
             draw_file(draw.measurement): of.source.draw_content(door, week, of.accounts)
             for week in (of.used if self.first else [of.own])
             for door, draw in week.doors.items()
         }
+        return dict(sorted(contents.items()))
 
     @property
     def _notes(self) -> list[str]:

@@ -1,10 +1,12 @@
 """Signing: the list of what was composed is signed, the ledger notes it, and then the files are written.
 
-What is signed is what was computed; nothing is read back. The key that the ledger names signs the list of a week once:
-whoever composes the same files again writes them under the signature that the ledger keeps, which makes a damaged file
-whole. "A published week stays" is decided here: `refuse_other_draws` before anything is made, `_refuse_other_files` of
-what was composed. Files that come out otherwise, because the software was mended or people state something else, are
-published anew only where a person asks for it by name and with a reason; the ledger keeps both, and what it replaces.
+What is signed is what was computed; no file that was made along the way is read back. It is composed behind a wall, and
+what the wall lets out is compared here with what was asked (`_refuse_unasked_files`). The key that the ledger names
+signs the list of a week once: whoever composes the same files again writes them under the signature that the ledger
+keeps, which makes a damaged file whole. "A published week stays" is decided here: `refuse_other_draws` before anything
+is made, `_refuse_other_files` of what was composed. Files that come out otherwise, because the software was mended or
+people state something else, are published anew only where a person asks for it by name and with a reason; the ledger
+keeps both, and what it replaces.
 """
 
 import json
@@ -16,20 +18,32 @@ from typing import Any
 from pydantic import ValidationError
 
 from density_assets.city import City
-from density_assets.errors import PublishedStays, some
+from density_assets.errors import BadInput, PublishedStays, some
 from density_assets.geography.regions import city_regions
-from density_assets.privacy.accounts import Entry
+from density_assets.privacy.accounts import Accounts, Entry
 from density_assets.privacy.acts import Act, needed
+from density_assets.privacy.estimates import DoorDraw, DrawUsed
 from density_assets.privacy.release import Release
-from density_assets.publication.files import ERRORS_OF_SUMS, Naming
+from density_assets.publication.files import (
+    AUDIT_PAGE,
+    COUNT_FILES,
+    DESCRIPTIONS,
+    ERRORS_OF_SUMS,
+    FURTHER_FILES,
+    Naming,
+    draw_file,
+)
 from density_assets.publication.people import city_factors
 from density_assets.publication.public_inputs import INPUTS_FILE, PublicInputs, written
 from density_assets.publication.sums import REGION_FILES
 from density_assets.publication.verification import content_of, digests_in, stated_measurements, statement_in
-from density_assets.release.compose import Files, Stated, sha256
+from density_assets.release.compose import Files, Stated, sha256, tools_beside
+from density_assets.release.manifest import REGISTER_FILE, WEEKLY, Seal, register_manifest, release_manifest
 from density_assets.settings.people import PublicationSettings
+from resources.draws import used_draw_content
 from resources.tables.files import write_durably
 
+REQUIRED = (*COUNT_FILES, *FURTHER_FILES, *DESCRIPTIONS, *WEEKLY)  # what every composition of a week has
 OPTIONAL = (ERRORS_OF_SUMS, *REGION_FILES, INPUTS_FILE)  # what one composition of a week may have and another not
 
 
@@ -37,13 +51,15 @@ OPTIONAL = (ERRORS_OF_SUMS, *REGION_FILES, INPUTS_FILE)  # what one composition 
 class Publication:
     """What is to be signed and noted.
 
-    files: how they are called. contents: the files, their list last. charges: hashes of those that paid for its draws.
+    files: how they are called. contents: the files, their list last.
+    accounts: the ledger. charges: hashes of those that paid for its draws.
     about: what the ledger notes of the estimate. anew: whether a person asked for a published week anew.
     """
 
     release: Release
     files: Naming
     contents: Files
+    accounts: Accounts
     charges: frozenset[str]
     about: Mapping[str, str]
     act: Act | None
@@ -53,6 +69,11 @@ class Publication:
     def manifest(self) -> Path:
         """The list of its files."""
         return self.files.file("manifest", "json")
+
+    @property
+    def seal(self) -> Seal:
+        """The ledger behind it, and the key it is to be signed with."""
+        return Seal.at(self.accounts, self.accounts.end_of(self.charges, **self.release.which))
 
 
 def refuse_other_draws(files: Naming, release: Release, geography: str) -> None:
@@ -76,6 +97,7 @@ def sign_release(city: City, asked: Publication, say: Callable[[str], None]) -> 
     Guarantees: the ledger notes a signature before any file of it is written, so a run that is killed in between is
     finished by the next; the list is the last to be written, and its signature after it.
     """
+    _refuse_unasked_files(city, asked)
     name = f"signing-{asked.release.week}-{asked.release.revision}"
     with city.store.locked(name), city.ledger.book.alone(f"{city.population} {city.name} {name}"):
         signature = _sign(city, asked, say)
@@ -89,13 +111,54 @@ def sign_release(city: City, asked: Publication, say: Callable[[str], None]) -> 
     city.anchor_head()  # what is published from here on can be told from what a later ledger says
 
 
-def sign_register(city: City, manifest: Path, contents: Files) -> None:
-    """Sign the list of the register, the last of its files, and write all of them."""
-    content = contents[manifest.name]
-    signature = city.keys.signer(json.loads(content)["key"]["public"]).sign(content)
-    for name, of_file in contents.items():
-        write_durably(manifest.with_name(name), of_file)
-    write_durably(manifest.with_suffix(".sig"), signature)
+def sign_register(city: City, folder: Path, accounts: Accounts, contents: Files) -> None:
+    """Sign the list of the register, the last of its files, and write all of them; other files are refused.
+
+    accounts: the ledger that the audit page is about.
+    """
+    seal = Seal.at(accounts, len(accounts.entries))
+    files = {AUDIT_PAGE: contents.get(AUDIT_PAGE, b""), **tools_beside(seal)}
+    files[REGISTER_FILE] = register_manifest(city.name, files, seal)
+    _refuse_other_contents(contents, files, "register")
+    signature = city.keys.signer(seal.key).sign(files[REGISTER_FILE])
+    for name, content in files.items():
+        write_durably(folder / name, content)
+    write_durably((folder / REGISTER_FILE).with_suffix(".sig"), signature)
+
+
+def _refuse_unasked_files(city: City, asked: Publication) -> None:
+    """Raise unless files are called as those of this release are, and their list is the one that is made here.
+
+    Files come from behind a wall, the list with them. Here it is made again of their contents, of the draws that the
+    ledger says were paid for, and of what was asked; so nothing that the wall lets out chooses names, draws or key.
+    """
+    week, seal = asked.release.week, asked.seal
+    tools = tools_beside(seal)
+    composed = {name: of for name, of in asked.contents.items() if name not in {*tools, asked.manifest.name}}
+    required, optional = ({asked.files.file(*name).name for name in names} for names in (REQUIRED, OPTIONAL))
+    if not required <= composed.keys() <= required | optional:
+        raise BadInput(f"the files must be those of the week of {week}, got others or too few: nothing was signed")
+    listed = {**composed, **_draws(city, asked), seal.key_file: tools[seal.key_file]}
+    manifest = release_manifest(asked.files, asked.release.which, listed, seal)
+    _refuse_other_contents(asked.contents, {**composed, **tools, asked.manifest.name: manifest}, f"week of {week}")
+
+
+def _draws(city: City, asked: Publication) -> Files:
+    """The files of the draws that were paid for, by name; raises if one is not what the ledger says."""
+    draws: Files = {}
+    for row in (asked.accounts.by_hash[charge] for charge in asked.charges):
+        paid = row.charge
+        used = DrawUsed(paid.week, paid.revision, {paid.door: DoorDraw(row.hash, paid.measurement, row.digest or "")})
+        content = used_draw_content(city.store.release, used, paid.door, asked.accounts)
+        draws[draw_file(paid.measurement)] = content
+    return dict(sorted(draws.items()))
+
+
+def _refuse_other_contents(contents: Files, expected: Files, what: str) -> None:
+    """Raise unless contents are those that are to be signed, in the order in which they are written."""
+    if list(contents.items()) != list(expected.items()):
+        wrong = sorted(name for name in contents.keys() | expected.keys() if contents.get(name) != expected.get(name))
+        raise BadInput(f"{some(wrong or ['the order'])} of the {what} must be as asked, got others: nothing was signed")
 
 
 def _sign(city: City, asked: Publication, say: Callable[[str], None]) -> bytes:
@@ -110,15 +173,16 @@ def _sign(city: City, asked: Publication, say: Callable[[str], None]) -> bytes:
     if signed:
         _refuse_other_files(asked, listed, signed[-1])
     act = needed(asked.act, "publishing a release")
-    signature = city.keys.signer(listed["key"]["public"]).sign(content)
+    seal = asked.seal
+    signature = city.keys.signer(seal.key).sign(content)
     city.ledger.publish(
         {
             **asked.release.which,
             **({"upto": asked.files.upto} if asked.files.upto else {}),
             "charges": sorted(asked.charges),
-            "row": listed["ledger"]["row"],
+            "row": seal.row,
             "manifest": digest,
-            "key": listed["key"]["fingerprint"],
+            "key": seal.fingerprint,
             "signature": signature.hex(),
             **asked.about,
             **({"replaces": signed[-1].body["manifest"]} if signed else {}),

@@ -11,9 +11,11 @@ from runs import MONDAY, WEEK, only
 
 from density_assets.city import City
 from density_assets.definitions import build
+from density_assets.graph import release
 from density_assets.graph.automation import AUDIT, FINAL_ESTIMATE
 from density_assets.publication.verify import verify
 from density_assets.release import sign
+from density_assets.release.compose import compose
 
 REBUILT = only(*DOORS, *PUBLISHED, "signed_release")
 FINALS = ("final_series", "final_errors_of_sums", "final_release")
@@ -61,6 +63,35 @@ def test_files_that_are_swapped_while_they_are_signed_are_found(made, monkeypatc
     assert verify(made.release / f"manifest_{LATER}.json").status == 3
     constant_counts(made.release, LATER)
     assert verify(made.release / f"manifest_{LATER}.json").status == 1
+
+
+MANIFEST = f"manifest_{LATER}.json"
+SENT = {
+    "another name": lambda files: {"../../../keys/mine.pem": b"", **files},
+    "another week": lambda files: {f"density_{WEEK}.csv": b"", **files},
+    "other counts": lambda files: {**files, f"density_{LATER}.csv": b""},
+    "another list": lambda files: {**files, MANIFEST: files[MANIFEST].replace(LATER.encode(), WEEK.encode())},
+    "no draws": lambda files: {**files, MANIFEST: without_draws(files[MANIFEST])},
+    "another head": lambda files: {**files, MANIFEST: files[MANIFEST].replace(b'"row": ', b'"row": 1')},
+    "fewer files": lambda files: {name: of for name, of in files.items() if not name.startswith("privacy")},
+}
+
+
+def without_draws(manifest: bytes) -> bytes:
+    said = json.loads(manifest)
+    left = {name: of for name, of in said["files"].items() if not name.startswith("measurements/")}
+    return (json.dumps({**said, "files": left}, indent=2) + "\n").encode()
+
+
+@pytest.mark.parametrize("sent", SENT)
+def test_what_the_wall_lets_out_chooses_no_names_draws_or_head(made, monkeypatch, sent):
+    before = {file: file.read_bytes() for file in made.home.rglob(f"*_{WEEK}*") if file.is_file()}
+    monkeypatch.setattr(release, "compose", lambda of: SENT[sent](compose(of)))
+    (message,) = made.again(only("signed_release"), LATER)
+    assert "nothing was signed" in message
+    assert len(publications(made)) == 1
+    assert {file: file.read_bytes() for file in before} == before
+    assert not list(made.release.glob(f"*_{LATER}.*"))
 
 
 # --- words of a statement ---------------------------------------------------------------------------------------------
