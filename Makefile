@@ -22,11 +22,11 @@ release: $(VENV)/ready  ## one week, from records to everything derived from the
 backfill: $(VENV)/ready  ## one week after another, until the first that is refused FROM=2007-09-10 TO=2007-10-08 [SETTINGS=…]
 	@$(RUN) density_assets backfill $(if $(SETTINGS),--settings $(SETTINGS)) --from $(FROM) --to $(TO)
 
-rebuild: $(VENV)/ready  ## tables and files of released weeks again, from stored draws [FROM=…] [TO=…] [SETTINGS=…]
-	@$(RUN) density_assets rebuild $(if $(SETTINGS),--settings $(SETTINGS)) $(if $(FROM),--from $(FROM)) $(if $(TO),--to $(TO))
+rebuild: $(VENV)/ready  ## tables and files of released weeks again, from stored draws [FROM=…] [TO=…] [SETTINGS=…] [ANEW=1 BY=… REASON=…]
+	@$(RUN) density_assets rebuild $(if $(SETTINGS),--settings $(SETTINGS)) $(if $(FROM),--from $(FROM)) $(if $(TO),--to $(TO)) $(if $(ANEW),--anew)
 
-final: $(VENV)/ready  ## a released week again with the weeks after it, beside the first; no charge WEEK=2007-09-10 [SETTINGS=my.toml] [BY=…] [REASON=…]
-	@$(RUN) density_assets final --week $(WEEK) $(if $(SETTINGS),--settings $(SETTINGS))
+final: $(VENV)/ready  ## a released week again with the weeks after it, beside the first; no charge WEEK=2007-09-10 [SETTINGS=my.toml] [ANEW=1] [BY=…] [REASON=…]
+	@$(RUN) density_assets final --week $(WEEK) $(if $(SETTINGS),--settings $(SETTINGS)) $(if $(ANEW),--anew)
 
 evaluate: $(VENV)/ready  ## a released week against the truth; confidential of real people WEEK=2007-09-10 [SETTINGS=my.toml]
 	@$(RUN) density_assets evaluate $(CITY)

@@ -28,7 +28,7 @@ from density_assets.graph.automation import (
 from density_assets.graph.estimating import learns
 from density_assets.graph.naming import own, week_of
 from density_assets.graph.terminal import Ended, execute
-from density_assets.privacy.acts import Act, act_under
+from density_assets.privacy.acts import Act, act_under, needed
 from density_assets.publication.files import AUDIT_PAGE, COUNT_FILES, ERRORS_OF_SUMS
 from density_assets.release.manifest import REGISTER_FILE, VERIFIER
 from density_assets.release.manifest import WEEKLY as WEEKLY_FILES
@@ -51,29 +51,31 @@ def backfill(city: City, first: str, last: str, act: Act | None) -> int:
     return _one_by_one(city, WEEKLY, _weeks(city, first, last), "backfill", act)
 
 
-def rebuild(city: City, first: str | None, last: str | None, act: Act | None) -> int:
+def rebuild(city: City, first: str | None, last: str | None, act: Act | None, *, anew: bool) -> int:
     """Compose released weeks again from stored draws; without weeks, all of them.
 
-    act: who asks to publish anew what comes out otherwise, and why; none publishes nothing anew.
+    anew: whether what comes out otherwise is published anew, for which somebody must say who and why.
     """
+    _refuse_unnamed(act, anew=anew)
     weeks = _weeks(city, first, last or first) if first else _released(city)
     if not weeks:
         raise BadInput(
             f"there must be a released week to rebuild, neither {city.ledger.book.name} nor {city.store.release} knows "
             "one: release one first"
         )
-    return _one_by_one(city, REBUILD, weeks, "rebuild", act)
+    return _one_by_one(city, REBUILD, weeks, "rebuild --anew" if anew else "rebuild", act, anew=anew)
 
 
-def final_estimate(city: City, asked: str, act: Act | None) -> int:
+def final_estimate(city: City, asked: str, act: Act | None, *, anew: bool) -> int:
     """Estimate a released week again with the weeks after it and say where that is; the exit status of the command."""
+    _refuse_unnamed(act, anew=anew)
     week = week_of(city, asked)
     if not learns(city):
         raise BadInput(
             f"scheme.name must be one that learns from other weeks, got {city.scheme.name}: name lowrank again"
         )
     final = city.as_drawn(week).estimated_finally(week)
-    if not _run_week(city, FINAL_ESTIMATE, week, act):
+    if not _run_week(city, FINAL_ESTIMATE, week, act, anew=anew):
         return 1
     files = replace(city.files(week), upto=final.later[-1].week)
     used = f"weeks before it: {len(final.earlier)}, after it: {len(final.later)}"
@@ -118,10 +120,15 @@ def audit(city: City) -> int:
     return 0 if page["problems"] == 0 else 1
 
 
-def _one_by_one(city: City, job: str, weeks: list[date], command: str, act: Act | None) -> int:
+def _refuse_unnamed(act: Act | None, *, anew: bool) -> None:
+    if anew:
+        needed(act, "publishing anew")
+
+
+def _one_by_one(city: City, job: str, weeks: list[date], command: str, act: Act | None, *, anew: bool = False) -> int:
     done = 0
     while done < len(weeks) and (job != WEEKLY or _may_release(city, weeks[done], act)):
-        if not _run_week(city, job, weeks[done], act):
+        if not _run_week(city, job, weeks[done], act, anew=anew):
             break
         done += 1
     print(f"done: {', '.join(map(str, weeks[:done])) or 'none'}")
@@ -133,9 +140,9 @@ def _one_by_one(city: City, job: str, weeks: list[date], command: str, act: Act 
     return 1
 
 
-def _run_week(city: City, job: str, week: date, act: Act | None) -> bool:
+def _run_week(city: City, job: str, week: date, act: Act | None, *, anew: bool = False) -> bool:
     print(f"{city.name}, week of {week}", file=sys.stderr)
-    return _run(city, job, act, partition_key=str(week)).success
+    return _run(city, job, act, anew=anew, partition_key=str(week)).success
 
 
 def _refuse(city: City, week: date, act: Act | None) -> None:

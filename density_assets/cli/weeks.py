@@ -9,6 +9,7 @@ from density_assets.privacy.acts import act_of
 
 _FIRST = typer.Option("--from", help="The first Monday.")
 _LAST = typer.Option("--to", help="The last Monday.")
+_ANEW = typer.Option("--anew", help="Replace published files that come out otherwise; needs --by and --reason.")
 
 
 def release(settings: SettingsFile = None, week: Week = None, by: By = None, reason: Reason = None) -> int:
@@ -37,22 +38,25 @@ def rebuild(
     settings: SettingsFile = None,
     first: Annotated[str | None, _FIRST] = None,
     last: Annotated[str | None, _LAST] = None,
+    anew: Annotated[bool, _ANEW] = False,
     by: By = None,
     reason: Reason = None,
 ) -> int:
     """Compose released weeks again from stored draws, at no charge, and make damaged files whole.
 
-    With --by and --reason, files that come out otherwise are published anew, which the ledger notes.
+    A week whose files come out otherwise stays as it is published; with --anew it is published anew, which the ledger
+    notes.
     """
     from density_assets.city import City
     from density_assets.cli import runs
 
-    return runs.rebuild(City.here(), first, last, act_of(by, reason))
+    return runs.rebuild(City.here(), first, last, act_of(by, reason), anew=anew)
 
 
 def final(
     week: Annotated[str, typer.Option("--week", help="The Monday of a released week.")],
     settings: SettingsFile = None,
+    anew: Annotated[bool, _ANEW] = False,
     by: By = None,
     reason: Reason = None,
 ) -> int:
@@ -60,7 +64,7 @@ def final(
     from density_assets.city import City
     from density_assets.cli import runs
 
-    return runs.final_estimate(City.here(), week, act_of(by, reason))
+    return runs.final_estimate(City.here(), week, act_of(by, reason), anew=anew)
 
 
 def evaluate(

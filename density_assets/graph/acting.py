@@ -28,7 +28,7 @@ from density_assets.settings import Settings
 from resources.alerts import WORDED
 from resources.ledger.book import LedgerError
 
-BY_TAG, REASON_TAG = "density/by", "density/reason"
+BY_TAG, REASON_TAG, ANEW_TAG = "density/by", "density/reason", "density/anew"
 TERMINAL = "density/terminal"
 STARTERS = {  # tags that Dagster puts on runs, and who is behind them
     "dagster/schedule_name": "schedule",
@@ -43,9 +43,12 @@ def act_of_run(tags: Mapping[str, str], settings: Settings) -> Act | None:
     return act_under(settings, tags.get(BY_TAG), tags.get(REASON_TAG), _how(tags))
 
 
-def said_in(tags: Mapping[str, str]) -> bool:
-    """Whether a person said, for this very run, who started it and why."""
-    return {BY_TAG, REASON_TAG} <= tags.keys()
+def asks_anew(tags: Mapping[str, str]) -> bool:
+    """Whether a person asks, in this very run, to publish anew what is published, and says who and why.
+
+    A name and a reason alone do not ask for it: runs about real people carry them always.
+    """
+    return {BY_TAG, REASON_TAG} <= tags.keys() and tags.get(ANEW_TAG) == "yes"
 
 
 def _how(tags: Mapping[str, str]) -> str:
@@ -55,9 +58,10 @@ def _how(tags: Mapping[str, str]) -> str:
     return f"{STARTERS[tag]} {tags[tag]}" if tag.endswith("_name") else STARTERS[tag]
 
 
-def tags_of(act: Act | None) -> dict[str, str]:
-    """The tags that say so."""
-    return {BY_TAG: act.by, REASON_TAG: act.reason} if act else {}
+def tags_of(act: Act | None, *, anew: bool = False) -> dict[str, str]:
+    """The tags that say so, and whether what is published is to be published anew."""
+    said = {BY_TAG: act.by, REASON_TAG: act.reason} if act else {}
+    return {**said, ANEW_TAG: "yes"} if anew else said
 
 
 # --- called off ------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import Any
 import dagster as dg
 
 from density_assets.city import City
-from density_assets.graph.acting import act_of_run, said_in
+from density_assets.graph.acting import act_of_run, asks_anew
 from density_assets.graph.automation import FINAL_ESTIMATE, REBUILD
 from density_assets.graph.catalogue import Catalogue, outcomes
 from density_assets.graph.naming import own
@@ -42,7 +42,7 @@ class Asked:
 def asked_by(context: dg.AssetExecutionContext, city: City, week: date | None, catalogue: Catalogue) -> Asked:
     """Return where a step of a run looks, and for whom."""
     run, jobs = context.run, (own(city, REBUILD), own(city, FINAL_ESTIMATE))
-    act, anew = act_of_run(run.tags, city.settings), run.job_name in jobs and said_in(run.tags)
+    act, anew = act_of_run(run.tags, city.settings), run.job_name in jobs and asks_anew(run.tags)
     return Asked(city, week, context.instance, catalogue, context.run_id, act, anew)
 
 

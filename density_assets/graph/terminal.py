@@ -80,9 +80,14 @@ class Ended:
     shown: dict[str, dict[str, Any]]
 
 
-def execute(city: City, definitions: dg.Definitions, job: str, act: Act | None = None, **options: Any) -> Ended:
-    """Run a job, and say what failed."""
-    tags = {**this_process(), **tags_of(act), TERMINAL: "yes"}
+def execute(
+    city: City, definitions: dg.Definitions, job: str, act: Act | None = None, *, anew: bool = False, **options: Any
+) -> Ended:
+    """Run a job, and say what failed.
+
+    anew: whether what is published is to be published anew.
+    """
+    tags = {**this_process(), **tags_of(act, anew=anew), TERMINAL: "yes"}
     run = str(uuid.uuid4())
     if city.sealed:
         start_worker(run, Wall.of(city))  # imports the code while others work

@@ -167,8 +167,7 @@ def _sign(city: City, asked: Publication, say: Callable[[str], None]) -> bytes:
     digest, listed = sha256(content), json.loads(content)
     signed = city.ledger.accounts().publications(asked.release.which, asked.files.upto)
     if signed and signed[-1].body["manifest"] == digest:
-        if asked.anew:
-            say(f"{asked.manifest.name}: every file is as it was published")
+        say(f"{asked.manifest.name}: every file is as it was published")
         return bytes.fromhex(signed[-1].body["signature"])
     if signed:
         _refuse_other_files(asked, listed, signed[-1])
@@ -206,7 +205,7 @@ def _refuse_other_files(asked: Publication, listed: Mapping[str, Any], signed: E
         command = f"final --week {week}" if asked.files.upto else f"rebuild --from {week}"
         raise PublishedStays(
             f"the week of {week} is published, but {some(_other_names(asked, listed))} would differ; to publish it "
-            f"anew: `density {command} --by NAME --reason WHY`"
+            f"anew: `density {command} --anew --by NAME --reason WHY`"
         )
 
 

@@ -14,7 +14,7 @@ from weeks import PROMISE, WEEKS, folder_of, published, rebuild, write_week
 
 from density_assets.city import City
 from density_assets.definitions import BLUEPRINTS
-from density_assets.graph.acting import BY_TAG, REASON_TAG
+from density_assets.graph.acting import ANEW_TAG, BY_TAG, REASON_TAG
 from density_assets.graph.automation import REGISTER
 from density_assets.graph.naming import GROUPS
 from density_assets.privacy.zones import Zone
@@ -153,14 +153,14 @@ def test_a_run_that_nobody_answers_for_publishes_nothing_anew(released, tmp_path
     town, home = copied(released, tmp_path)
     before = published(home, WEEK)
     (town.folder / "shares.csv").write_text("region_id,market_share\nN,0.1\nS,0.1\n")
-    assert rebuild(town, home, WEEK, tags={BY_TAG: "op"}).success
+    assert rebuild(town, home, WEEK, tags={BY_TAG: "op", ANEW_TAG: "yes"}).success
     assert published(home, WEEK) == before
 
 
 def test_files_that_a_new_list_does_not_name_are_gone_once_it_is_signed(released, tmp_path: Path, monkeypatch) -> None:
     town, home = copied(released, tmp_path)
     undescribe(town)
-    release, again = folder_of(home), {BY_TAG: "op", REASON_TAG: "no districts any more"}
+    release, again = folder_of(home), {BY_TAG: "op", REASON_TAG: "no districts any more", ANEW_TAG: "yes"}
     other = {**published(home, LATER), f"regions_{WEEK}_mine.csv": b"somebody's own"}
     (release / f"regions_{WEEK}_mine.csv").write_bytes(b"somebody's own")
 

@@ -10,7 +10,7 @@ import pytest
 from runs import WEEK, materialise, only, shown
 from weeks import rebuild, stated
 
-from density_assets.graph.acting import BY_TAG, REASON_TAG
+from density_assets.graph.acting import ANEW_TAG, BY_TAG, REASON_TAG
 from density_assets.publication.verification import outcome
 from density_assets.release import sign
 from resources.ledger.ledger import Ledger
@@ -144,7 +144,7 @@ def test_delta_above_one_in_the_population_is_a_warning(town, tmp_path):
     materialise(town.settings, tmp_path / "other")
     warning = "delta 1e-05 is above one in the population (1,000,000)."
     assert stated(tmp_path / "other", WEEK)["warnings"][0] == warning
-    asked = {BY_TAG: "op", REASON_TAG: "the city has grown"}
+    asked = {BY_TAG: "op", REASON_TAG: "the city has grown", ANEW_TAG: "yes"}
     assert rebuild(town, tmp_path / "home", WEEK, tags=asked).success  # until somebody asks for other files
     assert stated(tmp_path / "home", WEEK)["warnings"][0] == warning
 

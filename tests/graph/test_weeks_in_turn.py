@@ -13,7 +13,7 @@ from weeks import NEXT, WEEKS, folder_of, published, rebuild, revised, spoilt_dr
 
 from density_assets import definitions
 from density_assets.definitions import BLUEPRINTS
-from density_assets.graph.acting import BY_TAG, REASON_TAG
+from density_assets.graph.acting import ANEW_TAG, BY_TAG, REASON_TAG
 from density_assets.graph.estimating import PAST, composed, composed_of
 from density_assets.graph.given import Asked, gather
 from density_assets.graph.step import Reader, Step
@@ -149,7 +149,7 @@ def test_a_lost_statement_is_made_again(three_weeks, home):
 
 def test_other_files_of_a_week_that_was_estimated_alone_are_of_one_estimate(town, tmp_path, monkeypatch):
     """Asked for with a software that does not fail any more, and with another warning in the statement."""
-    home, asked = tmp_path / "home", {BY_TAG: "op", REASON_TAG: "the estimator is mended"}
+    home, asked = tmp_path / "home", {BY_TAG: "op", REASON_TAG: "the estimator is mended", ANEW_TAG: "yes"}
 
     def fails(*_: object) -> None:
         raise ArithmeticError

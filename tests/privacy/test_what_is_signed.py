@@ -114,7 +114,10 @@ def test_what_a_forged_statement_says_is_not_published_again(attack, part, anew)
         restated(attack.release)  # and a manifest that lists it, which the ledger does not know
     else:
         restate(attack.release, WEEK, estimate={**estimate, part: FORGED[part]})
-    assert attack.again(REBUILT, job="rebuild_release" if anew else "weekly_release") == []
+    assert (
+        attack.again(REBUILT, job="rebuild_release" if anew else "weekly_release", **({"anew": "yes"} if anew else {}))
+        == []
+    )
     assert attack.published() == before
 
 

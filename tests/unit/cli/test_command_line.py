@@ -17,8 +17,8 @@ from density_assets.research.study import Source
 OPTIONS = {
     "release": {"--settings", "--week"},
     "backfill": {"--settings", "--from", "--to"},
-    "rebuild": {"--settings", "--from", "--to"},
-    "final": {"--settings", "--by", "--reason", "--week"},
+    "rebuild": {"--settings", "--from", "--to", "--anew"},
+    "final": {"--settings", "--anew", "--by", "--reason", "--week"},
     "evaluate": {"--settings", "--week"},
     "purge": {"--settings", "--week", "--force"},
     "budget": {"--settings", "--week", "--epsilon", "--weeks"},
