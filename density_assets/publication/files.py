@@ -26,6 +26,7 @@ AUDIT_PAGE = "audit.html"  # beside the pages of releases
 MEASUREMENTS = "measurements"  # folder of stored draws, which are published too
 ERRORS_OF_SUMS = ("errors_of_sums", "parquet")  # of schemes that know them
 COUNT_FILES = (("density", "parquet"), ("density", "csv"), ("density", "geojson"), ("data_dictionary", "md"))
+FURTHER_FILES = (("cells", "parquet"), ("density", "gpkg"), ("sdmx", "csv"), ("measurements", "parquet"))
 DESCRIPTIONS = (("datapackage", "json"), ("dcat", "jsonld"), ("dp_deployment", "yaml"))
 DICTIONARY = """# Data dictionary: {city}, week of {week}
 
