@@ -105,12 +105,14 @@ def overlaps_from(table: pl.DataFrame, towers: pl.DataFrame, cells: pl.DataFrame
     area = table["share" if stated else "area_m2"].to_numpy()
     if not (np.isfinite(area) & (area >= 0)).all():
         raise BadInput("parts of towers in the table overlaps must be numbers from 0, found others: make it again")
+    if not np.bincount(tower, weights=area, minlength=len(towers)).all():
+        raise BadInput("every tower must have a part in the table overlaps, or its visits vanish: make it again")
     return Overlaps(tower, cell, area, len(towers), len(cells), stated)
 
 
 def stated_in(overlaps: pl.DataFrame) -> bool:
-    """Whether the shares of a table are footprints: those have no areas."""
-    return overlaps["area_m2"].null_count() == len(overlaps)
+    """Whether the shares of a table are footprints: those have no areas; a table without rows has no footprints."""
+    return 0 < len(overlaps) == overlaps["area_m2"].null_count()
 
 
 def footprints_from(overlaps: pl.DataFrame) -> list[tuple[str, str, float]]:
