@@ -87,6 +87,7 @@ def geography_hash(cells: Cells, towers: Towers, footprints: Sequence[tuple[str,
     footprints: tower, cell and share, where footprints take the place of areas; shares count to a billionth.
     """
     content: dict[str, Any] = {
+        "crs": cells.crs,
         "cells": [[str(id_), _centimetres(shape)] for id_, shape in zip(cells.ids, cells.polygons, strict=True)],
         "towers": [[str(id_), *_rounded(xy)] for id_, xy in zip(towers.ids, towers.xy, strict=True)],
     }
@@ -95,9 +96,10 @@ def geography_hash(cells: Cells, towers: Towers, footprints: Sequence[tuple[str,
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
-def _centimetres(shape: Any) -> list[list[list[int]]]:
-    rings = [ring for part in shapely.get_parts(shape) for ring in (part.exterior, *part.interiors)]
-    return [[_rounded(point) for point in shapely.get_coordinates(ring)] for ring in rings]
+def _centimetres(shape: Any) -> list[list[list[list[int]]]]:
+    """The rings of each part, its outer one first: which ring is a hole of which part makes another shape."""
+    parts = [(part.exterior, *part.interiors) for part in shapely.get_parts(shape)]
+    return [[[_rounded(point) for point in shapely.get_coordinates(ring)] for ring in rings] for rings in parts]
 
 
 def _rounded(point: NDArray[np.float64]) -> list[int]:

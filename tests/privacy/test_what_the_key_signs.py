@@ -94,15 +94,21 @@ def test_what_is_signed_follows_from_the_draws(made, honest, spoil):
     ("table", "change", "said"),
     [
         ("overlaps", pl.col("area_m2") * pl.when(pl.col("cell_id") == "SW").then(9).otherwise(1), "table of overlaps"),
+        ("overlaps", None, "table of overlaps"),
+        ("cells", pl.lit("EPSG:27561").alias("crs"), "cells or towers changed"),
         ("cells", pl.col("geometry").reverse(), "cells or towers changed"),
         ("towers", pl.col("x").reverse(), "cells or towers changed"),
     ],
 )
 def test_what_is_signed_first_must_be_of_the_geography_that_was_drawn(made, table, change, said):
-    """Draws are those of the ledger, but somebody changes which cells the towers are in, and all files with it."""
+    """Draws are those of the ledger, but somebody changes which cells the towers are in, and all files with it.
+
+    change: of a column; none empties the table.
+    """
     file = made.release / "tables" / f"{table}.parquet"
     kept = file.read_bytes()
-    pl.read_parquet(file).with_columns(change).write_parquet(file)
+    stored = pl.read_parquet(file)
+    (stored.clear() if change is None else stored.with_columns(change)).write_parquet(file)
     made.again(only(*PUBLISHED), LATER)
     (message,) = made.again(only("signed_release"), LATER)
     assert said in message

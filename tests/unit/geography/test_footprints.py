@@ -1,10 +1,12 @@
 """Footprints: a table of probabilities gives every site away once, and one person's part is bounded as before."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 import pytest
+import shapely
 from hypothesis import given
 from hypothesis import strategies as st
 from runs import MONDAY, WEEK, materialise, only
@@ -20,7 +22,14 @@ from density_assets.geography.footprints import read_footprints
 from density_assets.geography.overlaps import interpolation
 from density_assets.geography.places import from_cover, minimum_cover, to_cover
 from density_assets.geography.source import city_cells, city_towers
-from density_assets.geography.tables import cells_from, cells_table, overlaps_from, overlaps_table, towers_from
+from density_assets.geography.tables import (
+    cells_from,
+    cells_table,
+    footprints_from,
+    overlaps_from,
+    overlaps_table,
+    towers_from,
+)
 from density_assets.research.weeks import rehearsal
 from density_assets.research.weeks.cities import Ground
 from density_assets.schemes import SCHEMES
@@ -199,6 +208,28 @@ def test_another_share_is_another_geography_and_the_last_digits_are_not(town):
     first, same, other = (geography_hash(cells, towers, [("A", "SW", share)]) for share in (0.5, 0.5 + 1e-12, 0.6))
     assert first == same != other
     assert geography_hash(cells, towers, []) == geography_hash(cells, towers) != first
+
+
+def test_another_coordinate_system_or_another_hole_is_another_geography(town):
+    settings = load_settings(town.settings)
+    cells = city_cells(settings)
+    towers = city_towers(settings, cells)
+    outer, inner, apart = (shapely.box(*corners).exterior for corners in ((0, 0, 9, 9), (2, 2, 4, 4), (20, 0, 29, 9)))
+    holed = shapely.MultiPolygon([shapely.Polygon(outer, [inner]), shapely.Polygon(apart)])
+    filled = shapely.MultiPolygon([shapely.Polygon(ring) for ring in (outer, inner, apart)])
+    others = [np.array([shape, *cells.polygons[1:]], dtype=object) for shape in (holed, filled)]
+    changed = [replace(cells, crs="EPSG:27561"), *(replace(cells, polygons=shapes) for shapes in others)]
+    assert len({geography_hash(geography, towers) for geography in (cells, *changed)}) == 4
+
+
+def test_a_tower_without_a_part_is_refused_and_a_table_without_rows_has_no_footprints(tmp_path, town):
+    materialise(town.settings, tmp_path, asset_selection=only("cells", "antennas", "towers", "tower_cells", "overlaps"))
+    store = City(load_settings(town.settings), tmp_path).store
+    pieces, towers, cells = (store.read_public(name) for name in ("overlaps", "towers", "cells"))
+    assert footprints_from(pieces.clear()) == []
+    for spoilt in (pieces.clear(), pieces.filter(pl.col("tower_id") != towers["tower_id"][0])):
+        with pytest.raises(BadInput, match="every tower must have a part"):
+            overlaps_from(spoilt, towers, cells)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
