@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from density_assets.errors import BadInput
-from density_assets.privacy.accounts import GENESIS, Accounts, NotWhole, Record, read_accounts, row_hash
+from density_assets.privacy.accounts import GENESIS, WEEK, Accounts, NotWhole, Record, read_accounts, row_hash
 from density_assets.privacy.acts import Act, needed
 from density_assets.privacy.charges import Budget, Row, budget_in_force, is_simulated, refuse_over_budget
 from density_assets.privacy.events import Event, to_record
@@ -170,9 +170,11 @@ class Ledger:
                 adding.keep(charge, content)
 
     def publish(self, publication: Mapping[str, Any], act: Act) -> None:
-        """Note that a release was signed; said once for the same manifest."""
+        """Note that a release was signed, unless the newest note of this release and vintage says just that."""
+        which = {name: publication[name] for name in WEEK}
         with self._adding_here() as adding:
-            if not any(publication.items() <= entry.body.items() for entry in adding.accounts.of("published")):
+            before = adding.accounts.publications(which, publication.get("upto"))
+            if not (before and publication.items() <= before[-1].body.items()):
                 adding.append("published", {**publication, **act.record()})
 
     # --- deciding -------------------------------------------------------------------------------------------

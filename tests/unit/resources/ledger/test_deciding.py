@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from door import EVENT, REQUEST
-from ledgers import ACT, BUDGET, order
+from ledgers import ACT, BUDGET, KEY, opened_ledger, order
 
 from density_assets.errors import BadInput
 from density_assets.privacy.accounts import row_hash
@@ -279,3 +279,14 @@ def test_keys_and_policies_are_made_and_signed_with_openssl(ledger, tmp_path):
     (tmp_path / "policy.bytes").write_bytes(policy_to_sign(ledger.accounts(), "epsilon = 0.2\n"))
     run(sign)
     policy(ledger, tmp_path, "epsilon = 0.2\n", tmp_path / "policy.sig")
+
+
+def test_a_publication_is_noted_unless_the_newest_of_its_week_and_vintage_says_the_same(tmp_path):
+    """Who publishes a first list again after another one has published once more."""
+    ledger = opened_ledger(tmp_path)
+    week = {"city": "town", "week": "2007-09-10", "revision": 1, "row": 1, "charges": [], "key": KEY, "signature": ""}
+    first, other = {**week, "manifest": "A", "replaces": "B"}, {**week, "manifest": "B", "replaces": "A"}
+    for said in (first, other, first, first, {**first, "upto": "2007-09-17"}, first, other):
+        ledger.publish(said, ACT)
+    noted = [(entry.body["manifest"], entry.body.get("upto")) for entry in ledger.accounts().of("published")]
+    assert noted == [("A", None), ("B", None), ("A", None), ("A", "2007-09-17"), ("B", None)]
