@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 from catalogues import entry_in
 from ledgers import open_ledger
-from runs import MONDAY, WEEK, only, ran
+from runs import MONDAY, WEEK, materialise, only, ran
+from weeks import WEEKS, write_week
 
 from density_assets import definitions
 from density_assets.city import City
@@ -109,3 +110,11 @@ def test_all_schemes_release_in_one_process_what_they_were_asked_for(town, tmp_p
         assert {charge.measurement for charge in charges} == {release.key(door) for door in release.doors}
         measured |= {charge.measurement for charge in charges}
     assert len(measured) == sum(len(city.plan) for city in cities.values())  # no draw serves two schemes
+
+
+def test_two_weeks_of_a_scheme_without_totals_are_released(town, tmp_path):
+    """The second is compared with the first, of which no totals were drawn."""
+    town.set("[engine]", '[scheme]\nname = "gpa"\n[privacy]\nepsilon = 5.0\nbudget_epsilon = 100.0\n[engine]')
+    for week in WEEKS[:2]:
+        write_week(town, week)
+        assert materialise(town.settings, tmp_path / "home", week, sealed=False).success

@@ -99,8 +99,8 @@ def like_the_week_before(step: Step) -> dg.AssetCheckResult | None:
     released, or it has other cells.
     """
     before, cells = step.read.before("density"), step.read("cells")["cell_id"]
-    if before is None or set(before["cell_id"]) != set(cells):
-        step.say("compared with nothing: " + ("other cells" if before is not None else "no earlier week is released"))
+    if before is None or before.is_empty() or set(before["cell_id"]) != set(cells):
+        step.say("compared with nothing: " + ("no earlier week is released" if before is None else "other cells"))
         return None
     compared_with = before["week"][0]
     change = _measured_drift(step, compared_with)
@@ -139,7 +139,7 @@ def nothing_passes_the_doors(step: Step, nodes: Sequence[Node]) -> dg.AssetCheck
 def _measured_drift(step: Step, compared_with: date) -> Drift | None:
     """By the noisy totals of both weeks, whose noise is independent; none if not both have those of the same towers."""
     before = step.read.before("noisy_totals")
-    if before is None or before["week"][0] != compared_with:
+    if before is None or before.is_empty() or before["week"][0] != compared_with:
         return None
     tables = step.read("noisy_totals"), before
     now, then = ({query: _drawn(table.filter(query=query)) for query in ("visits", "towers")} for table in tables)
