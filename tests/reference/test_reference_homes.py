@@ -19,6 +19,7 @@ from reference_homes import HOMES, RECORDED, made_anew
 
 # Differences from the recorded homes that are meant: a pattern of the place (`part / entry / field`), and why.
 MEANT: dict[str, str] = {
+    "charges / * / release / geography": "hashes the coordinate system and which ring is a hole of which part as well",
     "documents / dp_deployment_* / *": "uses the words of the registry's own schema, and says whom to ask",
     "database / published_counts / columns": "says of each file why it cannot be handed out",
     "database / published_counts / digest": "says of each file why it cannot be handed out",
