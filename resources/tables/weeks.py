@@ -176,7 +176,7 @@ class Weeks:
         if not self._at_home():
             yield
             return
-        locks = self._confidential / "locks"
+        locks = self._confidential.parent / "locks"  # those of the city: nothing stays among erased weeks
         locks.mkdir(mode=0o700, parents=True, exist_ok=True)
         with FileLock(locks / f"{table}.lock", mode=0o600):
             yield
