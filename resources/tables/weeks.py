@@ -34,7 +34,6 @@ from datetime import date
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
-from filelock import FileLock
 from fsspec import AbstractFileSystem
 from fsspec.implementations.local import LocalFileSystem
 
@@ -152,7 +151,7 @@ class Weeks:
         name = secrets.token_hex(8)
         folder = f"{self._folder(table, week)}/{name}"
         attempt = Attempt(self._openable(folder))
-        with private_files(), self._alone(table):
+        with private_files():
             with self._reaching():
                 # Else the path begins with a bucket, which is somebody's to make and to close.
                 if self._inside.startswith("/"):
@@ -169,17 +168,6 @@ class Weeks:
                 raise
             with self._reaching():  # from here on it counts, whether or not others can be removed
                 self._remove_others(table, week, {name, before})
-
-    @contextmanager
-    def _alone(self, table: str) -> Iterator[None]:
-        """Let one run at a time write a table of this home: another would remove what is being written."""
-        if not self._at_home():
-            yield
-            return
-        locks = self._confidential.parent / "locks"  # those of the city: nothing stays among erased weeks
-        locks.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with FileLock(locks / f"{table}.lock", mode=0o600):
-            yield
 
     def _attempt_before(self, table: str, week: date) -> str | None:
         """Return the attempt that counted before: at home another run may be reading it, so it stays for one turn."""
